@@ -10,7 +10,7 @@ Plan one day::
     print(result)
     ff.write_plan(result.plan, instance, "plan.csv")
 
-What there is::
+The most important names::
 
     ff.read, ff.Instance              an instance from a file, or from your own arrays
     ff.VehicleType                    vehicles of a fleet that are alike
@@ -22,7 +22,7 @@ What there is::
     ff.solve_batch, ff.InstanceBatch  plan thousands, on all cores, a GPU or a cluster
     ff.predict                        what a network predicts, and plans decoded from it
     ff.write_plan, ff.read_plan       plans as .json, .csv, .xlsx and .sol files
-    ff.show_versions                  what a report about a fault should state
+    ff.show_versions                  the versions that a bug report should state
 
 Sub-packages, which are loaded when they are first used::
 
@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fixedfleet import interrupts  # noqa: F401  # first: Ctrl-C while others load
+from fixedfleet import interrupts  # noqa: F401  # first, for Ctrl-C during imports
 from fixedfleet.doubts import Doubt, find_doubts
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.fleet import FleetVerdict, assess_fleet
@@ -91,7 +91,7 @@ __all__ = [
     "write_plan",
 ]
 
-# Names that are imported when they are first used, and the modules that have them.
+# Names that are imported when they are first used, and the modules that define them.
 _IMPORTED_ON_USE = {
     "LowerBound": "bound",
     "lower_bound": "bound",
@@ -104,7 +104,7 @@ _IMPORTED_ON_USE = {
     "write_plan": "files",
 }
 # Sub-packages that are public. They are also imported when they are first used.
-_ROOMS = (
+_SUBPACKAGES = (
     *(
         "addresses",
         "bound",
@@ -128,18 +128,18 @@ if not TYPE_CHECKING:  # type checkers read the imports above
             from fixedfleet.version import own_version
 
             return own_version()
-        if name not in _IMPORTED_ON_USE and name not in _ROOMS:
+        if name not in _IMPORTED_ON_USE and name not in _SUBPACKAGES:
             raise AttributeError(f"module 'fixedfleet' has no attribute {name!r}")
         try:
             module = import_module(f"fixedfleet.{_IMPORTED_ON_USE.get(name, name)}")
         except MissingPackageError as error:
             # Tools that look at every name, such as help(), expect this error.
             raise AttributeError(str(error)) from error
-        value = module if name in _ROOMS else getattr(module, name)
+        value = module if name in _SUBPACKAGES else getattr(module, name)
         globals()[name] = value
         return value
 
 
 def __dir__() -> list[str]:
-    """Return the public names; without this, dir() would also list modules."""
-    return sorted({*__all__, *_ROOMS, "__version__"})
+    """Return the public names. Without this, dir() would also list other modules."""
+    return sorted({*__all__, *_SUBPACKAGES, "__version__"})

@@ -1,9 +1,10 @@
 """
-Places of addresses, from a Nominatim server.
+Find the places of addresses with a Nominatim server.
 
-Each address is asked for once. The answers are kept on disk, those without a place for
-a day only. A place is never guessed in silence: a remark says if an address was not
-found, was found at several places, or was found without its house number.
+The server is asked for each address once. Its answers are kept on disk; the answer that
+an address was not found is kept for one day only. A place is never guessed silently: a
+remark says if an address was not found, was found at several places, or was found
+without its house number.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ __all__ = [
 
 PAUSE = 1.0  # seconds between two requests: what the public server allows
 _FILE = "addresses.json"
-_SECONDS = 30.0  # a server that answers nothing for so long is given up
-_CANDIDATES = 5  # places that are asked for
-_APART_KM = 0.3  # places nearer to each other than this are one
-_KEEP_EVERY = 20  # addresses after which the answers are written
-_LONGEST_QUOTE = 120
-# A name and a number behind it: "Hauptstr. 5", "Am Markt 12 b".
+_SECONDS = 30.0  # a server that does not answer within this time is given up
+_CANDIDATES = 5  # most places that the server returns for one address
+_APART_KM = 0.3  # candidates that are closer together count as one place
+_KEEP_EVERY = 20  # the answers are written after each such number of addresses
+_LONGEST_QUOTE = 120  # characters
+# A street name followed by a house number: "Hauptstr. 5", "Am Markt 12 b".
 _HOUSE = re.compile(r"[^\W\d]\.?\s+\d{1,4}\s?[a-z]?(?=$|[\s,;/-])", re.IGNORECASE)
 
 
@@ -63,7 +64,7 @@ def geocoder(
     on_progress: Callable[[Progress], object] | None = None,
 ) -> Geocode:
     """
-    Return a function that finds places for addresses, to read a table with.
+    Return a function that finds the places of the addresses in a table.
 
     Use it as in ``ff.read("day.xlsx", geocode=ff.addresses.geocoder(url))``. The
     arguments are those of :func:`find_places`, and are checked at once.
@@ -107,7 +108,8 @@ def find_places(
     Raises
     ------
     InputError
-        If the server cannot be asked. What it has answered before is kept.
+        If the server cannot be reached or does not answer. Its earlier answers are
+        kept.
     """
     url = check_url(url)
     known = known_places(url, folder)
@@ -137,7 +139,12 @@ def find_places(
 
 
 def known_places(url: str, folder: Folder | None = None) -> dict[str, Place]:
-    """Return the places that are kept, by address (see :func:`plain_address`)."""
+    """
+    Return the places that a server has found before, by address.
+
+    The addresses are in the form that :func:`plain_address` returns. Addresses that
+    were not found are contained for one day.
+    """
     today = date.today().isoformat()
     return {
         key: Place(entry["lat"], entry["lon"], entry["remark"])
@@ -180,7 +187,7 @@ def plain_address(address: str) -> str:
 
 
 def _nominatim(url: str) -> Any:
-    """Return geopy's client of a server."""
+    """Return geopy's client for the server."""
     parts = urlsplit(url)
     geocoders = require("geopy.geocoders", "addresses", "looking up addresses")
     return geocoders.Nominatim(
@@ -192,7 +199,7 @@ def _nominatim(url: str) -> Any:
 
 
 def _ask(server: Any, url: str, address: str) -> list[dict[str, Any]]:
-    """Return what the server knows about an address, as in its JSON."""
+    """Return the server's candidates for an address, each as a dict of its JSON."""
     errors = require("geopy.exc", "addresses", "looking up addresses")
     try:
         found = server.geocode(
@@ -218,10 +225,11 @@ def _ask(server: Any, url: str, address: str) -> list[dict[str, Any]]:
 
 def _judge(address: str, candidates: list[dict[str, Any]]) -> Place:
     """
-    Return the place of an address, judged by what the server has found.
+    Choose the place of an address from the candidates that the server has found.
 
-    There is no place if nothing suitable was found, or several places. If only the
-    street was found, its place is returned. The remark says so.
+    The coordinates are None if no candidate is suitable, or if the candidates are at
+    several places. If only the street was found, its place is returned. The remark
+    says what is missing.
     """
     if not candidates:
         return Place(None, None, f"the address {address!r} was not found")
@@ -263,7 +271,7 @@ def _path(folder: Folder | None) -> Path:
 
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
-    """Return all that is kept: by server, then by address."""
+    """Return the content of the file of places: by server, then by address."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -278,7 +286,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 def _keep(places: Mapping[str, Place], url: str, folder: Folder | None) -> None:
     """
-    Add places to those that are kept.
+    Add places to the file of places.
 
     Several processes may call this at the same time.
     """

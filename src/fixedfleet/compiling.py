@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["clear_cache", "compiled", "load_cupy"]
 
-_OLDEST_ARCHITECTURE = 80  # the first with a minimum over a warp in one instruction
+# The kernels compute the minimum over a warp in one instruction, which is new in 8.0.
+_OLDEST_ARCHITECTURE = 80
 
 _log = logging.getLogger(__name__)
 
@@ -23,10 +24,11 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 def compiled(**options: Any) -> Callable[[Function], Function]:
     """
-    Return Numba's compiler as a decorator that keeps types for mypy.
+    Return a decorator that compiles a function with Numba.
 
-    What it compiles is stored on the disk. The first time that something must be
-    compiled because it is not there yet, the logger of this module says so.
+    The type of the function stays visible to mypy. Compiled code is stored on disk. If
+    some code is not stored yet, the logger of this module says once that it is being
+    compiled.
     """
     from numba import njit
 
@@ -37,7 +39,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 
 @cache
 def _await_compiling() -> None:
-    """Make Numba call :func:`_say_compiling` before it compiles uncached code."""
+    """Make Numba call :func:`_say_compiling` before it compiles code not on disk."""
     from numba.core import event
 
     methods = {
@@ -61,7 +63,7 @@ def clear_cache(function: Any) -> None:
 
 @cache
 def load_cupy() -> Any:
-    """Return CuPy; raise InputError if there is no GPU, or if it is too old."""
+    """Return CuPy; raise InputError if there is no GPU, or if the GPU is too old."""
     cupy = require("cupy", "gpu", "the search on a GPU")
     try:
         architecture = int(cupy.cuda.Device().compute_capability)

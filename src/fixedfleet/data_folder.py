@@ -1,4 +1,4 @@
-"""The folder in which plans, roads and places of addresses are kept."""
+"""The folder in which plans, road distances and places of addresses are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["default_folder"]
 
 
 def default_folder() -> Path:
-    """Return the user's data folder, where everything is kept by default."""
+    """Return the folder in the user's data folder where data are kept by default."""
     base = os.environ.get("XDG_DATA_HOME", "")
     # The XDG specification says to ignore a path that is not absolute.
     home = Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "share"

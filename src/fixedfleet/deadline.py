@@ -1,4 +1,4 @@
-"""When a computation must end: at a time, after iterations, or when it is asked to."""
+"""The limits of a computation: seconds, iterations, or a function that stops it."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ def _now() -> float:
 @dataclass(frozen=True)
 class Deadline:
     """
-    When a computation must end. It is immutable: its methods return new deadlines.
+    When a computation must end.
+
+    A deadline is immutable: its methods return new deadlines.
 
     Parameters
     ----------
     seconds
-        Seconds from ``begin`` to the end; infinite without a time limit.
+        The time limit in seconds, counted from ``begin``. Default: no limit.
     iterations
-        Most iterations. The search counts them itself. None: no limit.
+        Maximum number of iterations, which the search itself counts. Default: no limit.
     stop
         A function that is called now and then. The computation ends when it returns
         True.
     clock
-        Returns the present time in seconds.
+        A function that returns the present time in seconds.
     begin
-        When the seconds begin to count, on the clock. Default: now.
+        The time on the clock from which the seconds count. Default: now.
     """
 
     seconds: float = math.inf
@@ -58,7 +60,7 @@ class Deadline:
         stop: Callable[[], bool] | None = None,
     ) -> Deadline:
         """
-        Return the deadline of a user's limits, counted from now.
+        Check a user's limits and return them as a deadline that begins now.
 
         Raises
         ------
@@ -79,7 +81,7 @@ class Deadline:
         return self.clock() - self.begin
 
     def left(self) -> float:
-        """Return the seconds left, 0 if ``stop`` returns True."""
+        """Return the seconds that are left; 0 if ``stop`` returns True."""
         if self.stop is not None and self.stop():
             return 0.0
         return max(0.0, self.seconds - self.elapsed())
@@ -101,12 +103,12 @@ class Deadline:
         return replace(self, seconds=seconds, begin=self.begin + elapsed)
 
     def within(self, seconds: float) -> Deadline:
-        """Return a deadline that ends after these seconds, or with this one."""
+        """Return a deadline that ends after these seconds, but not after this one."""
         rest = self.until(1.0)
         return replace(rest, seconds=min(seconds, rest.seconds))
 
     def or_when(self, stop: Callable[[], bool]) -> Deadline:
-        """Return the same deadline, which also ends when this function returns True."""
+        """Return a copy of this deadline that also ends when ``stop`` returns True."""
         asked = self.stop
         if asked is None:
             return replace(self, stop=stop)

@@ -32,7 +32,7 @@ _TSPLIB_RADIUS_KM = 6378.388
 def round_distances(
     distances: NDArray[np.float64], rounding: Rounding
 ) -> NDArray[np.float64]:
-    """Return the distances, rounded by a convention."""
+    """Return a rounded copy of the distances; see :class:`Instance` for rounding."""
     if rounding == "round":
         return np.floor(distances + 0.5)  # TSPLIB's nint, not NumPy's half to even
     if rounding == "ceil":
@@ -50,10 +50,10 @@ def measure(
     unit: LengthUnit = "",
 ) -> NDArray[np.float64]:
     """
-    Return the distances from points to other points, both of shape (…, 2).
+    Return the distance from each start to its end, both of shape (…, 2).
 
-    Distances on the globe are kilometres, or miles if ``unit`` is "mi". They are those
-    of a straight line, also between points that have distances by road.
+    Distances on the globe are in kilometres, or in miles if ``unit`` is "mi". They are
+    great-circle distances, even for the metric ``road``.
     """
     if unit == "mi" and metric in ("great_circle", "geo", "road"):
         kilometres = measure(start, end, metric, "none")
@@ -84,10 +84,11 @@ def on_map(
     points: NDArray[np.float64], metric: Metric
 ) -> tuple[NDArray[np.float64], float]:
     """
-    Return where to draw points, shape (n, 2), x to the right and y up.
+    Return the points as they are drawn on a map, and the scale of the x axis.
 
-    Also return the factor that x must be multiplied by for a true picture: degrees of
-    longitude are shorter than degrees of latitude.
+    The points have shape (n, 2), with x to the right and y up. For a true picture, x
+    must be multiplied by the scale: degrees of longitude are shorter than degrees of
+    latitude.
     """
     if metric not in ("great_circle", "geo", "road"):
         return points, 1.0
@@ -103,10 +104,12 @@ def points_in_space(
     points: NDArray[np.float64], metric: Metric, unit: LengthUnit = ""
 ) -> tuple[NDArray[np.float64], float]:
     """
-    Return points (N, 2) as points in space (N, 3), and the radius of the sphere.
+    Return points, shape (N, 2), as points in space, (N, 3), and the sphere's radius.
 
-    Two locations on the sphere have the distance 2·radius·arcsin(chord/2). The radius
-    is 0 in the plane, where the distance is the chord.
+    The chord is the straight line between two points in space. On the globe, the points
+    lie on a sphere of radius 1, and the distance between two of them is
+    2·radius·arcsin(chord/2). In the plane, the returned radius is 0, and the distance
+    is the chord.
     """
     if metric == "euclidean":
         return np.column_stack((points, np.zeros(len(points)))), 0.0

@@ -1,5 +1,5 @@
 """
-The JSON shape of instances, plans, verdicts and results.
+The JSON documents of instances, plans, verdicts and results.
 
 Files, the command line and the service all write these documents, so that a word means
 the same everywhere:
@@ -78,7 +78,7 @@ def about(description: str, **options: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class VehicleTypeDocument:
-    """Vehicles that are alike."""
+    """A vehicle type: vehicles with the same capacity, costs and shift."""
 
     name: str = about("name of the type", default="")
     count: int = about("number of such vehicles", default=1)
@@ -198,7 +198,7 @@ class TourDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceFacts:
-    """What the documents of plans and results say about their instance."""
+    """The fields about the instance, which plans and results have in common."""
 
     instance: str = about("name of the instance")
     vehicles: int = about("size of the fleet that was asked for")
@@ -227,7 +227,7 @@ class PlanDocument(InstanceFacts):
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictDocument:
-    """Whether the fleet suffices, and why."""
+    """The verdict on the fleet: whether it suffices, and why."""
 
     status: Status = about("feasible, impossible, or undecided within the time limit")
     vehicles: int = about("size of the fleet that was asked about")
@@ -247,7 +247,7 @@ class VerdictDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class StageDocument:
-    """The time that one step took, and what it gained."""
+    """One step of ``solve``: its time, and by how much it lowered the cost."""
 
     name: str = about("name of the step")
     seconds: float = about("wall time")
@@ -257,7 +257,7 @@ class StageDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultDocument(InstanceFacts):
-    """The answer to a request for a plan."""
+    """A result of ``solve``: the plan, the verdict on the fleet, and the steps."""
 
     customers: int = about("number of customers")
     feasible: bool = about(
@@ -308,10 +308,10 @@ def describe_instance(
     instance: Instance, *, without: Collection[str] = ()
 ) -> InstanceDocument:
     """
-    Return the document of an instance, without some fields, which become null.
+    Return the document of an instance.
 
-    Leave "vehicles" out if the size of the fleet is not known yet, and "matrix" if the
-    reader does not need it.
+    The fields named in ``without`` become null. Leave "vehicles" out if the size of the
+    fleet is not known yet, and "matrix" if the reader does not need it.
     """
     values: dict[str, Any] = {}
     for known in dataclasses.fields(InstanceDocument):
@@ -344,7 +344,7 @@ def _describe_type(one: VehicleType) -> VehicleTypeDocument:
 
 
 def _describe_windows(windows: list[list[float]]) -> list[list[float | None]]:
-    """Return windows without infinity, which JSON has not."""
+    """Return the windows with None for infinity, which JSON cannot write."""
     return [[begin, finite(end)] for begin, end in windows]
 
 
@@ -395,7 +395,7 @@ def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
 
 
 def facts_of(instance: Instance) -> dict[str, Any]:
-    """Return the values of :class:`InstanceFacts`."""
+    """Return the fields of :class:`InstanceFacts` by name, for an instance."""
     return {
         "instance": instance.name,
         "vehicles": instance.vehicles,
@@ -432,7 +432,7 @@ def describe_verdict(verdict: FleetVerdict) -> VerdictDocument:
 def describe_fleet(
     instance: Instance, verdict: FleetVerdict, notes: list[str], doubts: list[Doubt]
 ) -> dict[str, Any]:
-    """Return a verdict with its packing, as ``fleet --json`` prints it."""
+    """Return the output of ``fixedfleet fleet --json``: a verdict and its packing."""
     packing = verdict.packing
     return {
         **vars(describe_verdict(verdict)),
@@ -452,7 +452,7 @@ def finite(number: float) -> float | None:
 
 def to_json(document: Any, *, one_line: bool = False) -> str:
     """
-    Write a document, or a dictionary, as JSON.
+    Return a document, or a dictionary, as JSON text.
 
     Each key is on its own line, and so is each row of a table. With ``one_line``,
     everything is on one line without blanks.

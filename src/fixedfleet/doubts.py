@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
 
-    # The kind, the locations, and what the warning says behind their names.
+    # The kind, the locations, and what the warning says after their names.
     _Found = tuple["Kind", list[int], str]
 
 __all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
@@ -29,14 +29,14 @@ Kind = Literal[
     "guess",
 ]  # fmt: skip
 
-# A place is judged by its distance from the middle of all places, as a multiple of the
-# median of these distances.
-_SWAPPED = 5  # beyond this, if it would be nearer with latitude and longitude swapped
-_FAR = 20  # a customer that is alone there
-_FAR_DEPOT = 50  # a depot outside the town is nothing unusual
+# A place is doubtful if it is far from the middle of all places. These distances are
+# multiples of the median distance from the middle.
+_SWAPPED = 5  # beyond this, but within it with latitude and longitude swapped
+_FAR = 20  # beyond this, a customer is doubtful if no others are near it
+_FAR_DEPOT = 50  # for the depot, which is often outside the town
 _ALONE = 3  # a place with at most this many others near it counts as alone
-_LEAST = 5  # with fewer places, the middle says nothing
-_LEAST_FAR = 20  # among fewer places, one that is far away is nothing unusual
+_LEAST = 5  # with fewer places, the median distance means nothing
+_LEAST_FAR = 20  # with fewer places, one that is far away is nothing unusual
 
 # Seas and deserts that Europe, Asia, America and Africa fall into if latitude and
 # longitude are swapped: latitude from, to, longitude from, to.
@@ -48,7 +48,7 @@ _EMPTY = (
     (17.5, 33, -35, -22),
 )
 DEPOT_NAME = re.compile(r"\b(depot|lager|warehouse|hub|zentrale)", re.IGNORECASE)
-_NAMED = 5  # rows that a message names
+_NAMED = 5  # most rows that a message names
 # Headings of delivery times, and cells such as "08:00-12:00" or "8 bis 12 Uhr".
 _WINDOW_HEADING = re.compile(
     r"(liefer|zeit|anliefer)\w*(fenster|zeit)|time.?window|delivery (time|window)"
@@ -60,8 +60,10 @@ _WINDOW = re.compile(
     r"\d{1,2}([:.]\d\d| ?(uhr|h|am|pm))",
     re.IGNORECASE,
 )
-_LONGEST = 80  # characters of a cell that are looked at
-_WINDOW_SHARE = 0.5  # of the filled cells of a column that has another heading
+_LONGEST = 80  # characters of a heading or cell that are searched
+# Whatever its heading, a column looks like delivery times if more than this share of
+# its filled cells does.
+_WINDOW_SHARE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,22 +74,23 @@ class Doubt:
     Attributes
     ----------
     kind
-        ``swapped`` (latitude and longitude), ``zero`` (the place is 0, 0), ``far``
-        (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
-        place and demand), ``demand`` (it is 0) or ``windows`` (a column looks like
-        delivery times, which are not considered). Of a row of a table: ``unreadable``
-        (the row is left out), or ``guess`` (its demand is written as "ca. 40", or the
-        place of its address is doubtful).
+        ``swapped`` (latitude and longitude look swapped), ``zero`` (the place is 0, 0),
+        ``far`` (the place is far from all others), ``depot`` (a customer looks like a
+        second depot), ``duplicate`` (name, place and demand are those of another
+        customer), ``demand`` (the demand is 0) or ``windows`` (a column looks like
+        delivery times, which are not considered). For a row of a table also
+        ``unreadable`` (the row is left out) and ``guess`` (its demand is written as
+        "ca. 40", or the place of its address is doubtful).
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
     text
         The warning, in one sentence that names the rows.
     row
-        The row of a table that the doubt is about, if it is about how it was read.
+        The row of the table, if the doubt is about how this row was read.
     columns
         The columns of that row that cannot be read, or are doubtful.
     address
-        The address of that row, if its place is not known or doubtful.
+        The address of that row, if its place is unknown or doubtful.
     """
 
     kind: Kind = field(metadata={"description": "what is doubtful"})
@@ -110,7 +113,7 @@ class Doubt:
 
 def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[Doubt]:
     """
-    Return what is probably a mistake in an instance; an empty list for most instances.
+    Return the data of an instance that are probably mistakes. Most instances have none.
 
     Parameters
     ----------
@@ -172,7 +175,7 @@ def _name_all(
 
 
 def _doubt_places(instance: Instance) -> Iterator[_Found]:
-    """Yield doubts about places, by their distance from the middle of all places."""
+    """Yield doubts about places that are far from the middle of all places."""
     points = instance.coordinates
     centre = lat, lon = np.median(points, axis=0)
     if instance.geographic and any(
@@ -224,9 +227,10 @@ def _away(
 
 def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
     """
-    Return the customers with demand 0: those that look like a depot, and the others.
+    Return the customers with demand 0: those that look like depots, and all others.
 
-    A customer looks like a depot if it has the depot's place, or a depot's name.
+    A customer looks like a depot if it is at the depot's place, if it has the depot's
+    name, or if its name contains a word for a depot.
     """
     at_depot = np.zeros(instance.num_customers + 1, dtype=bool)
     if instance.has_coordinates:
@@ -243,7 +247,7 @@ def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
 
 def _duplicates(instance: Instance) -> Iterator[tuple[int, int]]:
     """
-    Yield customers with the name, place and demand of an earlier one, and that one.
+    Yield (customer, earlier customer) if both have the same name, place and demand.
 
     Equal names and places with different demands are parts of a split order.
     """

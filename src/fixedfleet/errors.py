@@ -1,4 +1,4 @@
-"""The two errors a user can meet, and the checks that raise them."""
+"""The two errors that this package raises for wrong use, and checks that raise them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LARGEST_WHOLE = 2**53 - 1
 
 
 class InputError(ValueError):
-    """The user's input is wrong; the message says what, where and what to do."""
+    """The user's input is wrong. The message says what, where, and what to do."""
 
 
 class MissingPackageError(ImportError):
@@ -91,17 +91,17 @@ _ANY = Bounds()
 
 
 def at_least(least: float) -> Bounds:
-    """Bounds of a setting that may be ``least`` or more."""
+    """Return the bounds of a number that may be ``least`` or more."""
     return Bounds(least)
 
 
 def above(least: float) -> Bounds:
-    """Bounds of a setting that must be more than ``least``."""
+    """Return the bounds of a number that must be more than ``least``."""
     return Bounds(least, excluded=True)
 
 
 def between(least: float, most: float) -> Bounds:
-    """Bounds of a setting from ``least`` to ``most``, both included."""
+    """Return the bounds of a number from ``least`` to ``most``, both included."""
     return Bounds(least, most)
 
 
@@ -115,7 +115,11 @@ def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
 
 
 def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
-    """Return a finite number within the bounds; raise InputError for anything else."""
+    """
+    Return the number as a float.
+
+    Raise InputError unless it is a finite number within the bounds.
+    """
     try:
         value = float(number)
     except (TypeError, ValueError, OverflowError):
@@ -128,7 +132,11 @@ def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
 
 
 def check_whole(what: str, number: Any, bounds: Bounds = _ANY) -> int:
-    """Return a whole number within the bounds; raise InputError for anything else."""
+    """
+    Return the number as an int.
+
+    Raise InputError unless it is a whole number within the bounds. 2.0 is allowed.
+    """
     try:
         whole = int(number)
         good = whole == number and not isinstance(number, bool)
@@ -140,12 +148,12 @@ def check_whole(what: str, number: Any, bounds: Bounds = _ANY) -> int:
 
 
 def check_seed(seed: Any) -> int:
-    """Return a seed that NumPy's generators take: from 0 and below 2^32."""
+    """Return the seed as an int; raise InputError unless 0 ≤ seed < 2^32."""
     return check_whole("seed", seed, between(0, 2**32 - 1))
 
 
 def check_vehicle_cost(vehicle_cost: Any) -> float:
-    """Return the fixed cost of a vehicle: a finite number of at least 0."""
+    """Return the fixed cost of a vehicle; raise InputError unless it is at least 0."""
     return check_number("vehicle cost", vehicle_cost, at_least(0))
 
 
@@ -158,14 +166,15 @@ def check_array(
     whole: bool = False,
 ) -> NDArray[np.float64]:
     """
-    Return finite numbers within the bounds as a new array of floats.
+    Return the values as a new array of floats, after checking them.
 
-    A letter in the shape stands for any size: ``("B", 2)``. With ``whole``, all numbers
-    must be whole numbers.
+    Raise InputError unless the array has this shape and all its numbers are finite and
+    within the bounds. A letter in the shape stands for any size: ``("B", 2)``. With
+    ``whole``, all numbers must be whole numbers.
     """
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biufO":  # astype would also convert text and dates
+        if array.dtype.kind not in "biufO":  # or astype would convert text and dates
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -188,11 +197,11 @@ def check_array(
 
 def check_settings(settings: Any, prefix: str = "") -> None:
     """
-    Check every field of a dataclass against its annotation.
+    Raise InputError unless each field of a dataclass has a value of its annotated type.
 
     Call it in ``__post_init__``. It understands ``bool``, ``int``, ``float``, ``str``,
     ``Literal[...]``, ``... | None`` and ``Annotated[float, at_least(1)]`` (also
-    :func:`above` and :func:`between`). Fields of other types are left alone. Messages
+    :func:`above` and :func:`between`). Fields of other types are not checked. Messages
     write the prefix, such as "training.", before the name of the field.
     """
     for name, hint in _hints(settings.__class__).items():
@@ -200,7 +209,11 @@ def check_settings(settings: Any, prefix: str = "") -> None:
 
 
 def known_settings(kind: Any, what: str, values: Any) -> dict[str, Any]:
-    """Return settings read from a file, if the dataclass has a field for each."""
+    """
+    Return settings that were read from a file.
+
+    Raise InputError if one of them is not a field of the dataclass ``kind``.
+    """
     if not isinstance(values, dict):
         raise InputError(f"{what} is {values!r}, not a table of settings")
     names = {field.name for field in dataclasses.fields(kind)}
@@ -230,7 +243,7 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
     elif get_origin(hint) is Literal:
         check_choice(name, value, get_args(hint))
     elif hint is int:
-        if isinstance(value, float):  # 2.0 would stay a float, which is no index
+        if isinstance(value, float):  # 2.0 would stay a float, which cannot be an index
             raise InputError(f"{name} is {value!r}, not a whole number{bounds}")
         check_whole(name, value, bounds)
     elif hint is float:
@@ -241,7 +254,12 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
 
 
 def place_of(error: BaseException) -> str:
-    """Return the last line of the user's code in a traceback: "nearest.py, line 12"."""
+    """
+    Return the line of the user's code that raised an error: "nearest.py, line 12".
+
+    It is the last line of the traceback that is not in this package or a library. If
+    there is no such line, it is the last one.
+    """
     import sysconfig  # these two are slow to load, and rarely needed
     import traceback
 
@@ -258,10 +276,10 @@ def place_of(error: BaseException) -> str:
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
     """
-    Import an optional package at the moment it is chosen.
+    Import and return a module that may not be installed.
 
-    The message for a missing one names the extra that installs it ("" for the base
-    install), and what the user chose that needs it.
+    If it is missing, raise MissingPackageError. The message names the ``extra`` that
+    installs it ("" for the base install) and the ``purpose`` that needs it.
     """
     if module == "torch" and module not in sys.modules:
         # OpenMP reads this when torch is loaded; see `model.devices.calm_threads`.

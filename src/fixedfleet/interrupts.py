@@ -1,12 +1,12 @@
 """
-Ctrl-C: note it, put it off until a block has ended, or keep it from child processes.
+Ctrl-C: record it, defer it to the end of a block, or hide it from child processes.
 
-Python handles Ctrl-C in the main thread only, so noting it or putting it off has no
-effect in any other thread.
+Python handles Ctrl-C in the main thread only. In any other thread, recording and
+deferring have no effect.
 
-The package imports this module first. If the process is the command ``fixedfleet``,
-Ctrl-C then ends it with one line while it loads, instead of a traceback out of some
-import. In any other program nothing is changed.
+The package imports this module first. If the process is the command ``fixedfleet`` and
+Ctrl-C is pressed while it loads, it then ends with one line instead of a traceback from
+some import. Other programs are not affected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ __all__ = [
 
 
 class _Note:
-    """A handler that notes Ctrl-C; ``before`` is the handler that it replaces."""
+    """
+    A signal handler that records the first Ctrl-C in ``pressed``.
+
+    It passes each further Ctrl-C to ``before``, the handler that it replaces.
+    """
 
     def __init__(self, before: Any) -> None:
         self.before = before
@@ -44,7 +48,7 @@ class _Note:
 
 
 class _SharedNote(_Note):
-    """A handler that also tells the handlers of the enclosing blocks."""
+    """A :class:`_Note` that also sets ``pressed`` of all enclosing shared notes."""
 
     def __call__(self, number: int, frame: Any) -> None:
         if isinstance(self.before, _SharedNote):
@@ -57,10 +61,10 @@ class _SharedNote(_Note):
 @contextlib.contextmanager
 def interrupt_noted(kind: type[_Note] = _SharedNote) -> Iterator[Callable[[], bool]]:
     """
-    Note the first Ctrl-C; the second one raises KeyboardInterrupt.
+    Record the first Ctrl-C inside this block; the second one raises KeyboardInterrupt.
 
-    Yields a function that says whether Ctrl-C was pressed. If such blocks are nested,
-    all of them note it.
+    Yields a function that returns whether Ctrl-C was pressed. If such blocks are
+    nested, the functions of all of them return True.
     """
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
@@ -78,10 +82,10 @@ def interrupt_noted(kind: type[_Note] = _SharedNote) -> Iterator[Callable[[], bo
 @contextlib.contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """
-    Put the first Ctrl-C off until the block has ended.
+    Defer the first Ctrl-C until this block has ended.
 
-    Use it where KeyboardInterrupt would be lost or would end the whole program, as it
-    does while a compiler loads code.
+    Use it where KeyboardInterrupt would be lost or would end the whole program, for
+    example while a compiler loads code.
     """
     with interrupt_noted(_Note) as pressed:
         yield
@@ -92,7 +96,7 @@ def interrupts_deferred() -> Iterator[None]:
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """
-    Child processes started inside this block do not receive Ctrl-C.
+    Make child processes that are started inside this block ignore Ctrl-C.
 
     A terminal sends the signal to all processes. Children inherit the blocked signal,
     so that only their parent decides when they end.
@@ -125,7 +129,11 @@ def _end_command(_number: int, _frame: object) -> None:
 
 @contextlib.contextmanager
 def command_loaded() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt inside this block, as usual in Python."""
+    """
+    Let Ctrl-C raise KeyboardInterrupt inside this block, as usual in Python.
+
+    The command line enters this block when all its imports are done.
+    """
     if signal.getsignal(signal.SIGINT) is not _end_command:
         yield
         return
@@ -137,5 +145,5 @@ def command_loaded() -> Iterator[None]:
 
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler and _is_the_command():
-    with contextlib.suppress(ValueError):  # not in the main thread
+    with contextlib.suppress(ValueError):  # raised if this is not the main thread
         signal.signal(signal.SIGINT, _end_command)

@@ -26,7 +26,7 @@ _MARGIN = 12
 
 
 def colour_of(tour: int) -> str:
-    """Return the colour of a tour by its place in the plan, from 0."""
+    """Return the colour of a tour, given its index in the plan."""
     return COLOURS[tour % len(COLOURS)]
 
 
@@ -43,7 +43,7 @@ def _cell(value: object) -> str:
 
 
 def draw_bar(share: float, colour: str) -> str:
-    """Return a bar that is this share of 100 pixels long."""
+    """Return SVG of a bar; a share of 1 is 100 pixels long."""
     bar = f'<rect width="{round(100 * min(1.0, share))}" height="10" fill="{colour}"/>'
     return f'<svg width="100" height="10">{bar}</svg>'
 
@@ -53,7 +53,11 @@ def draw_map(
     metric: Metric,
     tours: Sequence[Sequence[int]] = (),
 ) -> str:
-    """Return SVG: the depot as a square, tours in colours, other customers grey."""
+    """
+    Return a map as SVG.
+
+    The depot is a square, each tour has a colour, and unserved customers are grey.
+    """
     places, (width, height) = _place(points, metric)
     drawn = []
     rest = set(range(1, len(points)))
@@ -70,7 +74,7 @@ def draw_map(
     x, y = places[0]
     drawn.append(
         f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" '
-        'fill="currentColor"/>'  # as light or dark as the text
+        'fill="currentColor"/>'  # the colour of the text, for dark themes
     )
     return f'<svg width="{width:.0f}" height="{height:.0f}">{"".join(drawn)}</svg>'
 
@@ -78,7 +82,7 @@ def draw_map(
 def _place(
     points: NDArray[np.float64], metric: Metric
 ) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Return the pixels of points, and width and height of the picture."""
+    """Return the points in pixels, and the (width, height) of the picture."""
     plane, shrink = on_map(points, metric)
     plane = plane * (shrink, 1.0)
     low, high = plane.min(axis=0), plane.max(axis=0)
@@ -90,7 +94,7 @@ def _place(
 
 
 def _dots(places: NDArray[np.float64], colour: str) -> str:
-    """Return one path of round dots; lines of length 0 with round ends are short."""
+    """Return dots as one path: lines of length 0 with round ends take little text."""
     way = "".join(f"M{_at(place)}h0" for place in places)
     return (
         f'<path d="{way}" stroke="{colour}" stroke-width="6" stroke-linecap="round"/>'

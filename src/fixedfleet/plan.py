@@ -1,4 +1,8 @@
-"""Plans: the only code that computes lengths, costs, loads, times and feasibility."""
+"""
+Plans, with their lengths, costs, loads, times and feasibility.
+
+No other module computes these.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ __all__ = ["Plan", "PlanBatch", "pad_routes"]
 @dataclass(frozen=True)
 class Plan:
     """
-    Tours, each a sequence of customers (1 … N) from the depot and back to it.
+    A plan: tours that start and end at the depot and visit customers (1 … N).
 
     Empty tours are dropped: a vehicle that stays at the depot is not used. A plan does
     not know its instance and may be infeasible for it; :meth:`check` names the faults.
@@ -63,7 +67,7 @@ class Plan:
 
     @classmethod
     def from_routes(cls, routes: ArrayLike) -> Plan:
-        """Return the plan of a row of customers with a 0 after each tour."""
+        """Return the plan of a row of customers that has a 0 after each tour."""
         tours: list[list[int]] = [[]]
         for customer in np.asarray(routes).tolist():
             if customer == 0:
@@ -73,7 +77,11 @@ class Plan:
         return cls(tours)
 
     def to_routes(self, size: int | None = None) -> NDArray[np.int32]:
-        """Return the tours in one row, a 0 after each, padded with 0 to ``size``."""
+        """
+        Return all tours as one row of customers, with a 0 after each tour.
+
+        If ``size`` is given, the row is padded with zeros to this length.
+        """
         row = [customer for tour in self.tours for customer in (*tour, 0)]
         if size is not None:
             if len(row) > size:
@@ -93,12 +101,16 @@ class Plan:
         return len(self.tours)
 
     def renumbered(self, customers: Sequence[int]) -> Plan:
-        """Return the plan with ``customers[0]`` in place of customer 1, and so on."""
+        """
+        Return the plan with customer i replaced by ``customers[i - 1]``.
+
+        This turns a plan for some customers of an instance into one for the instance.
+        """
         tours = ([customers[number - 1] for number in tour] for tour in self.tours)
         return Plan(tours, self.vehicle_types)
 
     def numbered_in(self, customers: Sequence[int]) -> Plan:
-        """Undo :meth:`renumbered`: ``customers[0]`` becomes customer 1, and so on."""
+        """Undo :meth:`renumbered`: replace ``customers[i - 1]`` by customer i."""
         numbers = {customer: number for number, customer in enumerate(customers, 1)}
         tours = ([numbers[customer] for customer in tour] for tour in self.tours)
         return Plan(tours, self.vehicle_types)
@@ -122,8 +134,8 @@ class Plan:
         """
         Return the vehicle type of each tour, as an index of :attr:`Instance.fleet`.
 
-        If the plan has no vehicle types, the tours have the vehicles of the fleet in
-        its order. Tours that exceed the fleet are given its last type.
+        If the plan has no vehicle types, the tours get the vehicles of the fleet in its
+        order. If there are more tours than vehicles, the rest get the last type.
         """
         if self.vehicle_types is not None:
             if max(self.vehicle_types, default=0) >= len(instance.fleet):
@@ -145,9 +157,9 @@ class Plan:
         """
         Return the cost of all tours.
 
-        It is the total length, unless vehicles differ or have costs of their own. Then
-        each tour costs its length times the cost per distance of its vehicle, plus the
-        fixed cost of the vehicle.
+        The cost is the total length, unless vehicles differ or have costs of their own.
+        Then each tour costs its length times the cost per distance of its vehicle, plus
+        the fixed cost of the vehicle.
         """
         if not instance.has_mixed_fleet:
             return self.length(instance)
@@ -157,7 +169,7 @@ class Plan:
         )
 
     def cost_v(self, instance: Instance, vehicle_cost: float) -> float:
-        """Return Cost_v: the cost plus a further cost for each vehicle used."""
+        """Return Cost_v: the cost plus ``vehicle_cost`` for each vehicle used."""
         return self.cost(instance) + vehicle_cost * self.vehicles
 
     def timetable(self, instance: Instance) -> list[TourTimes]:
@@ -184,7 +196,7 @@ class Plan:
         return loads
 
     def loads(self, instance: Instance) -> list[int | float]:
-        """Return the load of each tour as an amount, like the demands."""
+        """Return the load of each tour in the user's unit of demands."""
         return [instance.amount(units) for units in self.load_units(instance)]
 
     def unserved(self, instance: Instance) -> list[int]:
@@ -196,8 +208,9 @@ class Plan:
         """
         Return the weight of the unserved customers; 0 if all are served.
 
-        The weight is their number. With priorities, one customer weighs more than all
-        customers of a lower priority together.
+        Without priorities, the weight is the number of unserved customers. With
+        priorities, one customer weighs more than all customers of lower priority
+        together.
         """
         unserved = self.unserved(instance)
         if instance.priorities is None or not unserved:
@@ -251,7 +264,7 @@ class Plan:
         return faults
 
     def _overloads(self, instance: Instance) -> list[str]:
-        """Return the tours that carry more than their vehicles can."""
+        """Return a fault for each tour that carries more than its vehicle can."""
         loads, most = self.load_units(instance), instance.capacity_units
         if not instance.has_mixed_fleet:
             return [
@@ -268,9 +281,7 @@ class Plan:
         ]
 
     def _delays(self, instance: Instance) -> list[str]:
-        """
-        Return the stops that are reached too late, and the tours that end too late.
-        """
+        """Return a fault for each stop, and for each return, that is too late."""
         faults = []
         pairs = zip(self.timetable(instance), self.types(instance), strict=True)
         for number, (times, one) in enumerate(pairs, 1):
@@ -291,7 +302,7 @@ class Plan:
     def _missing_vehicles(
         self, instance: Instance, types: tuple[int, ...]
     ) -> list[str]:
-        """Return the vehicle types of which the plan uses more than there are."""
+        """Return a fault for each vehicle type of which the plan uses too many."""
         faults = []
         for index, used in sorted(Counter(types).items()):
             one = instance.fleet[index]
@@ -302,7 +313,11 @@ class Plan:
         return faults
 
     def is_feasible(self, instance: Instance) -> bool:
-        """Return whether every customer is served once, within fleet and times."""
+        """
+        Return whether the plan is feasible.
+
+        Every customer must be served once, within capacity, fleet, windows and shifts.
+        """
         return not self.check(instance)
 
 
@@ -316,8 +331,8 @@ class PlanBatch:
     Parameters
     ----------
     routes
-        Shape (B, L): customers in visiting order with a 0 after each tour and zeros
-        to the end, as in :meth:`Plan.from_routes`.
+        Shape (B, L). A row lists the customers of a plan in visiting order, with a 0
+        after each tour and zeros to the end, as in :meth:`Plan.from_routes`.
     """
 
     def __init__(self, routes: ArrayLike) -> None:
@@ -338,9 +353,9 @@ class PlanBatch:
     @classmethod
     def from_plans(cls, plans: Iterable[Plan]) -> PlanBatch:
         """
-        Stack plans into one array, padded to the longest.
+        Return a batch of the given plans.
 
-        Plans with vehicle types are refused, because a batch has no room for them.
+        Raise InputError for a plan with vehicle types, which a batch cannot hold.
         """
         rows = []
         for plan in plans:
@@ -362,8 +377,8 @@ class PlanBatch:
         """
         Return plans in which each vehicle visits its customers in ascending order.
 
-        ``vehicles`` has the vehicle of each customer, shape (B, N). A customer whose
-        vehicle is not below ``fleet`` is left out.
+        ``vehicles`` has the index of each customer's vehicle, shape (B, N). A customer
+        whose index is ``fleet`` or more is left out.
         """
         count, n = vehicles.shape
         # Small integers are sorted faster.
@@ -382,10 +397,11 @@ class PlanBatch:
         cls, count: int, parts: Iterable[tuple[Rows | int, NDArray[np.integer[Any]]]]
     ) -> PlanBatch:
         """
-        Put parts of a batch of ``count`` plans together.
+        Return a batch of ``count`` plans that is put together from parts.
 
-        A part has rows of the batch and their routes, shape (len(rows), any width). A
-        later part replaces an earlier one. The plans of all other rows are empty.
+        A part is (rows, routes): row numbers of the batch and the routes of these rows,
+        shape (len(rows), any width). If parts share a row, the last one counts. Rows
+        that are in no part get empty plans.
         """
         parts = list(parts)
         width = max((routes.shape[1] for _, routes in parts), default=0)
@@ -395,7 +411,7 @@ class PlanBatch:
         return cls(together)
 
     def replace(self, rows: Rows, plans: PlanBatch) -> PlanBatch:
-        """Return these plans, with other plans in the given rows."""
+        """Return a batch in which ``plans`` replace the plans of the given rows."""
         parts = [(slice(None), self.routes), (rows, plans.routes)]
         return PlanBatch.gather(len(self), parts)
 
@@ -423,7 +439,11 @@ class PlanBatch:
         return count_tours(self.routes)
 
     def lengths(self, batch: InstanceBatch) -> NDArray[np.float64]:
-        """Return the length of each plan, shape (B,). Every customer must exist."""
+        """
+        Return the length of each plan, shape (B,).
+
+        Raise InputError if a plan serves a customer that does not exist.
+        """
         self._require_known(batch)
         from fixedfleet.route_loops import euclidean_lengths
 
@@ -436,7 +456,7 @@ class PlanBatch:
         return lengths
 
     def costs_v(self, batch: InstanceBatch, vehicle_cost: float) -> NDArray[np.float64]:
-        """Return Cost_v of each plan, shape (B,)."""
+        """Return Cost_v of each plan, shape (B,); see :meth:`Plan.cost_v`."""
         return self.lengths(batch) + vehicle_cost * self.vehicles()
 
     def loads(self, batch: InstanceBatch) -> NDArray[np.int64]:
@@ -454,7 +474,7 @@ class PlanBatch:
         rows, places = np.nonzero(ends)
         tour = (np.cumsum(ends, axis=1) - 1)[rows, places]
         tours = max(1, int(self.vehicles().max(initial=0)))
-        totals = np.zeros((len(self), tours), dtype=np.int64)  # of all tours so far
+        totals = np.zeros((len(self), tours), dtype=np.int64)  # up to this tour's end
         totals[rows, tour] = carried[rows, places]
         return np.maximum(np.diff(totals, axis=1, prepend=0), 0)
 
@@ -468,11 +488,11 @@ class PlanBatch:
         )
 
     def _closed(self) -> NDArray[np.int64]:
-        """Return the routes with a 0 before and after, shape (B, L + 2)."""
+        """Return the routes with a further 0 at both ends, shape (B, L + 2)."""
         return np.pad(self.routes, ((0, 0), (1, 1)))
 
     def _ends(self) -> NDArray[np.bool_]:
-        """Return whether a tour ends before each place, shape (B, L + 1)."""
+        """Return at which places of the rows a tour has just ended, (B, L + 1)."""
         closed = self._closed()
         return np.asarray((closed[:, 1:] == 0) & (closed[:, :-1] != 0))
 
@@ -494,7 +514,7 @@ class PlanBatch:
 def pad_routes(
     routes: NDArray[np.integer[Any]], width: int
 ) -> NDArray[np.integer[Any]]:
-    """Return routes (B, L), padded with zeros so that L is at least ``width``."""
+    """Return routes (B, L), padded with zeros if L is less than ``width``."""
     return np.pad(routes, ((0, 0), (0, max(0, width - routes.shape[1]))))
 
 

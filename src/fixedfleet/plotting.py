@@ -1,4 +1,8 @@
-"""Pictures of instances, plans and predictions. They are drawn on Axes, never shown."""
+"""
+Pictures of instances, plans and predictions.
+
+They are drawn on matplotlib's Axes. No function here shows them on the screen.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ _SIZE = (11, 7.5)  # inches
 
 def plot_instance(instance: Instance, ax: Axes | None = None) -> Axes:
     """
-    Draw depot and customers, each customer as large as its demand.
+    Draw the depot and the customers; the larger the demand, the larger the marker.
 
     Parameters
     ----------
@@ -127,7 +131,8 @@ def plot_prediction(
     Parameters
     ----------
     probabilities
-        Ŷ, shape (M, N', N').
+        Ŷ, shape (M, N', N'): for each of the M vehicles, the probability of each edge
+        between the N' = N + 1 locations.
     instance
         Its instance, which must have coordinates.
     ax
@@ -157,7 +162,7 @@ def plot_prediction(
 
 
 def check_drawable(instance: Instance) -> None:
-    """Raise an error if matplotlib is missing or the instance has no coordinates."""
+    """Raise an error if the instance has no coordinates or matplotlib is missing."""
     require("matplotlib", "plot", "drawing")
     _ = instance.coordinates
 
@@ -169,7 +174,7 @@ def save_plan_picture(
     lines: Sequence[NDArray[np.float64]] | None = None,
 ) -> None:
     """
-    Draw a plan, or an instance without a plan, into a .png, .svg or .pdf file.
+    Draw a plan into a .png, .svg or .pdf file; without a plan, draw the instance.
 
     ``lines`` are as in :func:`plot_plan`.
     """
@@ -180,11 +185,11 @@ def save_plan_picture(
 
 
 def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -> None:
-    """Let a function draw on Axes, and write them to a .png, .svg or .pdf file."""
+    """Call ``draw`` with new Axes, and write them to a .png, .svg or .pdf file."""
     extension = Path(path).suffix.lower()
     if extension not in PICTURES:
         raise InputError(f"{path} is not a picture {', '.join(PICTURES)}")
-    # Not by pyplot, which would choose a backend and keep the figure.
+    # pyplot is not used here: it would choose a backend and keep the figure in memory.
     figure = require("matplotlib.figure", "plot", "drawing").Figure(figsize=_SIZE)
     ax = figure.subplots()
     draw(ax)
@@ -196,7 +201,7 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -
 
 
 def _draw_map(ax: Axes | None, instance: Instance) -> tuple[Axes, NDArray[np.float64]]:
-    """Prepare Axes and draw the depot; return the locations on them, (N + 1, 2)."""
+    """Prepare Axes and draw the depot; return the Axes and the points drawn there."""
     points, shrink = on_map(instance.coordinates, instance.metric)
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot", "drawing")
@@ -249,7 +254,7 @@ def _draw_scale(
 
 
 def _look(index: int) -> tuple[str, str, str]:
-    """Return colour, line and marker of a tour or vehicle by its place, from 0."""
+    """Return (colour, line style, marker) of a tour or vehicle, given its index."""
     return colour_of(index), *_STYLES[index // len(COLOURS) % len(_STYLES)]
 
 
@@ -261,7 +266,7 @@ def _draw_vehicle(
     index: int,
     label: str,
 ) -> None:
-    """Draw the customers of a vehicle, and its line of the legend."""
+    """Draw the customers of a vehicle, and its entry in the legend."""
     colour, style, marker = _look(index)
     _draw_customers(ax, instance, points, customers, colour, marker)
     shown = label if index < _MOST_IN_LEGEND else "_"
@@ -300,7 +305,7 @@ def _draw_tour(
     index: int,
     line: NDArray[np.float64] | None,
 ) -> None:
-    """Draw the line of a tour, and its number, because colours are not enough."""
+    """Draw the line of a tour, and its number, because several tours share a colour."""
     colour, style, _ = _look(index)
     width = 1.8 if len(points) <= _MANY else 1.0
     look: dict[str, Any] = {"color": colour, "linestyle": style}
@@ -333,7 +338,7 @@ def _draw_tour(
 def _finish(
     ax: Axes, instance: Instance, title: str, subtitle: str, hidden: int = 0
 ) -> None:
-    """Write the title and the legend, which says how many tours it leaves out."""
+    """Write the title and the legend; ``hidden`` tours are missing in the legend."""
     name = f"{_plain(instance.name)}: " if instance.name else ""
     ax.set_title(f"{name}{title}\n{subtitle}")
     ax.legend(
@@ -347,5 +352,5 @@ def _finish(
 
 
 def _plain(text: str) -> str:
-    """Return a name on one line, its dollar signs escaped: they begin formulas."""
+    """Return a name on one line, with dollar signs escaped, which begin formulas."""
     return " ".join(text.split()).replace("$", r"\$")

@@ -1,9 +1,9 @@
 """
-Progress of a run, and the one printer of it.
+The progress of a run, and its printer.
 
 :class:`ProgressPrinter` prints a line from time to time. On a terminal, it rewrites one
-line in place; elsewhere, it prints rows. A run that counts its work passes it a
-:class:`Progress`. Anything else passes text to ``show``.
+line in place; elsewhere, it prints rows. A run that counts its work calls it with a
+:class:`Progress`. Other code passes a text to ``show``.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ProgressPrinter:
         self._finished = False
 
     def __call__(self, progress: Progress) -> None:
-        """Show progress. The line of a finished run is always printed, but once."""
+        """Show progress. When the run is finished, print a last line, but only once."""
         if self._finished:
             return
         self.show(str(progress))
@@ -91,7 +91,7 @@ class ProgressPrinter:
             self.end()
 
     def show(self, text: str) -> None:
-        """Print a line if the interval is over; else keep it for later."""
+        """Print a line if the interval is over; otherwise keep it for later."""
         self._kept = text
         now = time.monotonic()
         if self._last is None or now - self._last >= self.interval:
@@ -99,7 +99,7 @@ class ProgressPrinter:
             self._print()
 
     def end(self) -> None:
-        """Print the line that is kept, if any, and end the rewritten line."""
+        """Print the line that was kept for later, if any, and begin a new line."""
         self._print()
         if self.in_place and self._last is not None:
             self._write("\n")

@@ -1,4 +1,8 @@
-"""Names for parts that can be exchanged: searches, decoders, distributions, ..."""
+"""
+Registries of parts that users can exchange: searches, decoders, distributions, …
+
+A part is a function or a class that is chosen by its name.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +37,19 @@ __all__ = [
 
 Part = TypeVar("Part")
 
-Parts = dict[str, dict[str, Any]]  # by kind and name
+Parts = dict[str, dict[str, Any]]  # parts by kind, then by name
 
-_PREFIX = "fixedfleet_user_"  # of the names of modules that are loaded from files
+_PREFIX = "fixedfleet_user_"  # begins the names of modules that are loaded from files
 _registries: dict[str, Registry[Any]] = {}  # by kind
-_received: Parts = {}  # of another process, for registries that do not exist yet
+_received: Parts = {}  # from another process, for registries that do not exist yet
 
 
 class Registry(Generic[Part]):
     """
     The parts of one kind, such as "search" or "decoder", by name.
 
-    ``built_in`` has the parts of this package, each as a reference such as
-    "fixedfleet.search.auto:auto_search", which is imported at its first use.
+    ``built_in`` has the parts of this package by name, each as a reference such as
+    "fixedfleet.search.auto:auto_search". A part is imported when it is first used.
     """
 
     def __init__(self, kind: str, built_in: Mapping[str, str]) -> None:
@@ -55,7 +59,7 @@ class Registry(Generic[Part]):
         _registries[kind] = self
 
     def register(self, name: str) -> Callable[[Part], Part]:
-        """Return a decorator that makes a part available under a name."""
+        """Return a decorator that registers a function or class under a name."""
         if ":" in name or not name:
             raise InputError(f"{name!r} cannot name a {self.kind}: leave out the ':'")
         if name in self._places:
@@ -69,7 +73,7 @@ class Registry(Generic[Part]):
 
     def get(self, name: str | Part) -> Part:
         """
-        Look up a name. Anything but a string is returned unchanged.
+        Return the part with a name. Anything but a string is returned unchanged.
 
         The name may also be a reference, "my_parts.py:Name" or "package.module:Name".
         """
@@ -90,15 +94,19 @@ class Registry(Generic[Part]):
             )
 
     def knows(self, name: str) -> bool:
-        """Return whether a name is built in or registered, or a loaded reference."""
+        """
+        Return whether a part of this name can be used without loading a user's file.
+
+        It is built in or registered, or it is a reference that was loaded before.
+        """
         return name in self._places or name in self._parts
 
     def find_loaded(self, name: str) -> bool:
         """
-        Return whether a part is known, without loading any file for it.
+        Return whether a part is known; search the files that are already loaded, too.
 
         A reference "my_parts.py:Name" is also known if this process has loaded that
-        file, or a single file of that name from another folder.
+        file, or exactly one file of that name from another folder. No file is loaded.
         """
         place, _, attribute = name.rpartition(":")
         if not self.knows(name) and place.endswith(".py"):
@@ -143,9 +151,9 @@ class Registry(Generic[Part]):
 
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
     """
-    Return the name of a part and the options behind it, as in "hgs:population=4".
+    Split "hgs:population=4" into the name "hgs" and the options {"population": "4"}.
 
-    The text after the last colon is the options if it has a "=".
+    The text after the last colon has the options if it contains a "=".
     """
     name, colon, text = spec.rpartition(":")
     if not colon or "=" not in text:
@@ -154,7 +162,11 @@ def split_options(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def parse_options(spec: str, text: str) -> dict[str, str]:
-    """Return options such as "a=1,b=2" by their names; ``spec`` is for the error."""
+    """
+    Return options such as "a=1,b=2" as a dict of texts.
+
+    ``spec`` is the whole text that the user wrote, for error messages.
+    """
     options: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, equals, value = part.partition("=")
@@ -170,18 +182,20 @@ def convert_options(
     spec: str, options: Mapping[str, str], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
     """
-    Return options as values of the types of their defaults.
+    Return the options, each converted from text to the type of its default.
+
+    ``spec`` is the whole text that the user wrote, for error messages.
 
     Raises
     ------
     InputError
-        If there is no such option, or if its text does not suit its default's type.
+        If an option has no default, or if its text cannot be converted.
     """
     return {key: _convert(spec, key, text, defaults) for key, text in options.items()}
 
 
 def _convert(spec: str, key: str, text: str, defaults: Mapping[str, Any]) -> Any:
-    """Return the text of one option as a value of the type of its default."""
+    """Return the value of one option, converted to the type of its default."""
     if key not in defaults:
         raise InputError(
             f"{spec!r} does not take {key}=; its options: "
@@ -229,7 +243,7 @@ def own_parts() -> Parts:
 
 
 def add_parts(parts: Parts) -> None:
-    """Register the parts in this process that users have registered in another one."""
+    """Register parts that :func:`own_parts` has returned in another process."""
     for kind, own in parts.items():
         if kind in _registries:
             _registries[kind]._parts.update(own)
@@ -238,7 +252,11 @@ def add_parts(parts: Parts) -> None:
 
 
 def _loaded_files(place: str) -> list[ModuleType]:
-    """Return the loaded file with this path, or else those with its name."""
+    """
+    Return the user's modules that were loaded from the file with this path.
+
+    If there is none, return those from files of the same name in other folders.
+    """
     path = Path(place)
     files = [(Path(str(module.__file__)), module) for module in user_modules()]
     exact = [module for file, module in files if file == path.resolve()]
@@ -249,10 +267,11 @@ def source_hash(part: Any) -> str:
     """
     Return the first eight digits of the SHA-256 of the source of a user's part.
 
-    If "my_parts.py:Name" loaded the part, the whole file is hashed. Otherwise, as for a
-    class in a notebook, the part is hashed with its base classes of the same package.
-    The result is empty for parts of this package, and if there is no source. ``part``
-    may also be the name of a registered part, or a reference "my_parts.py:Name".
+    If the part was loaded as "my_parts.py:Name", the whole file is hashed. Otherwise,
+    as for a class in a notebook, the part is hashed together with its base classes from
+    the same package. Parts of this package and parts without source code return "".
+    ``part`` may also be the name of a registered part, or a reference
+    "my_parts.py:Name".
     """
     if isinstance(part, str):
         place = part.rpartition(":")[0]
@@ -278,7 +297,11 @@ def _package(part: Any) -> str:
 
 
 def _source(part: Any) -> str:
-    """Return the source of a class or function, or of its file; "" if there is none."""
+    """
+    Return the source of a class or function; "" if there is none.
+
+    If it was loaded as "my_parts.py:Name", return the source of the whole file.
+    """
     import inspect  # both are slow to load, and rarely needed
     import tokenize
 
@@ -287,14 +310,14 @@ def _source(part: Any) -> str:
             return Path(inspect.getfile(part)).read_text(encoding="utf-8")
         return inspect.getsource(part)
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
-        return ""  # typed at a prompt, or run by exec
+        return ""  # the code was typed at a prompt, or run by exec
 
 
 def source_file(part: Any) -> Path | None:
     """
     Return the user's Python file that defines a search, decoder or other part.
 
-    None for the parts of this package, which no file of the user defines.
+    Return None unless the part was loaded from such a file as "my_parts.py:Name".
     """
     module = sys.modules.get(_module(part))
     return Path(str(module.__file__)) if module in user_modules() else None
@@ -314,7 +337,8 @@ def load_files(paths: Iterable[str]) -> None:
     """
     Load Python files, so that the parts that they define are known.
 
-    Worker processes do it as well, so that what the files define can be unpickled.
+    Worker processes load the same files, so that they can unpickle objects of classes
+    that the files define.
     """
     for path in paths:
         _load_file(path, "file")

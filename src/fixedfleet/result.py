@@ -1,4 +1,4 @@
-"""What ``solve`` and ``solve_batch`` return: plans, and how they were found."""
+"""The results of ``solve`` and ``solve_batch``: plans, and how they were found."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ __all__ = ["BatchResult", "Result", "Stage"]
 
 @dataclass(frozen=True)
 class Stage:
-    """How long one step took, the cost after it, and how much it lowered the cost."""
+    """One step of ``solve``: its time, the cost after it, and the cost it has saved."""
 
     name: str
     seconds: float
     cost: float  # of the plan after the step; infinite if there is none
-    # By how much the step lowered the cost; 0 if there was no plan before. Negative for
-    # a start that is worse than the packing it replaces.
+    # By how much the step lowered the cost; 0 if there was no plan before. Negative if
+    # an initial plan costs more than the packing that it replaces.
     gain: float = 0.0
 
 
 @dataclass(frozen=True, repr=False)
 class Result:
     """
-    What :func:`fixedfleet.solve` returns: a plan, and how it was found.
+    The result of :func:`fixedfleet.solve`: a plan, and how it was found.
 
     Attributes
     ----------
     instance
-        The instance that the plan is for. With the guarantee its fleet may be larger
-        than the one asked for: the smallest fleet that suffices.
+        The instance that the plan is for. If the user asked for the guarantee, its
+        fleet may be larger than the one asked for: the smallest fleet that suffices.
     plan
         The best plan, or None if no plan within the fleet was found.
     verdict
@@ -59,16 +59,17 @@ class Result:
         Whether the user ended the search with Ctrl-C.
     partial
         If there is no plan for the fleet asked for: the best plan found that leaves
-        customers unserved. It leaves as few as possible, then it is as short as
-        possible. None otherwise.
+        customers unserved. The fewer unserved customers, the better; then the shorter,
+        the better. None otherwise.
     lower_bound
         No plan for :attr:`instance` costs less; with locked tours, no plan that keeps
-        them. None if it was not asked for, or if there is none: :attr:`proof` says why.
+        them costs less. None if the user did not ask for it, or if there is none:
+        :attr:`proof` says why.
     is_optimal
         Whether the plan is proven optimal. Unless all distances and the vehicle cost
         are whole numbers, another plan may cost less by a share of at most 1e-7.
     why_unbounded
-        Why there is no lower bound although it was asked for; empty otherwise.
+        Why there is no lower bound although the user asked for it; empty otherwise.
     locked
         Number of locked tours, which come first in the plan.
     """
@@ -148,7 +149,7 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        """Time of all steps."""
+        """Seconds of all steps together."""
         return sum(stage.seconds for stage in self.stages)
 
     def summary(self) -> str:
@@ -188,7 +189,7 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the summary, a map and the tours."""
+        """Return HTML for a notebook: the summary, a map and a table of the tours."""
         from html import escape
 
         from fixedfleet.notebook import colour_of, draw_bar, draw_map, make_table
@@ -271,7 +272,7 @@ class Result:
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult:
     """
-    What :func:`fixedfleet.solve_batch` returns: a plan for each instance.
+    The result of :func:`fixedfleet.solve_batch`: a plan for each instance.
 
     Attributes
     ----------
@@ -280,7 +281,7 @@ class BatchResult:
     statuses
         Verdict on each fleet: ``feasible``, ``impossible``, ``undecided``.
     reasons
-        Why the fleet of an instance is not known to suffice, by row.
+        For each instance whose fleet is not known to suffice, the reason, by row.
     feasible
         Whether each plan serves every customer within fleet and capacity.
     lengths, costs
@@ -309,7 +310,7 @@ class BatchResult:
 
     @property
     def seconds(self) -> float:
-        """Time of all steps."""
+        """Seconds of all steps together."""
         return sum(stage.seconds for stage in self.stages)
 
     @property

@@ -1,7 +1,8 @@
-"""Compiled loops over the routes of many plans: their lengths and faults.
+"""
+Compiled loops over the routes of many plans: tours, lengths and feasibility.
 
-Importing this module loads Numba, so :class:`fixedfleet.plan.PlanBatch` does it when it
-needs these loops.
+Importing this module loads Numba, which takes time. So
+:class:`fixedfleet.plan.PlanBatch` imports it only when it needs these loops.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ def within_bounds(
     """
     Return which plans serve every customer once within capacity and fleet, shape (B,).
 
-    ``routes`` has the routes, shape (B, L), and ``demands`` those of the customers,
-    shape (B, N). Customers, capacity and vehicles of each instance have shape (B,).
+    ``routes`` has shape (B, L), and ``demands`` has the demand of each customer, shape
+    (B, N). ``sizes`` has the number of customers of each instance. It, ``capacity`` and
+    ``vehicles`` have shape (B,).
     """
     count, width = routes.shape
     good = np.zeros(count, dtype=np.bool_)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["StopTimes", "TourTimes", "is_late", "time_tour"]
 
-# Sums of times have rounding errors, so a vehicle is late only beyond this share.
+# Sums of times have rounding errors. So a vehicle is late only if it arrives later by
+# more than this share of the latest time.
 _ROUNDING = 1e-9
 
 
@@ -29,7 +30,7 @@ class StopTimes:
 
     @property
     def waiting(self) -> float:
-        """How long the vehicle waits for the window."""
+        """How long the vehicle waits for the window to open."""
         return self.begin - self.arrival
 
 
@@ -39,7 +40,7 @@ class TourTimes:
     When a vehicle leaves, when it is at each stop, and when it is back.
 
     The vehicle leaves as late as it can without coming back later. So it waits as
-    little as possible for windows; the order of the stops is not changed for this.
+    little as possible for windows to open.
     """
 
     departure: float
@@ -61,7 +62,12 @@ class TourTimes:
 def time_tour(
     tour: Sequence[int], instance: Instance, shift: tuple[float, float] | None
 ) -> TourTimes:
-    """Return the times of a tour whose vehicle may leave when the shift begins."""
+    """
+    Return the times of a tour.
+
+    ``shift`` is (from, to): when the vehicle may leave, and when it must be back. None
+    allows any time from 0.
+    """
     earliest, latest = (0.0, math.inf) if shift is None else shift
     path = [0, *tour, 0]
     legs = instance.time_between(path[:-1], path[1:]).tolist()
@@ -88,7 +94,7 @@ def time_tour(
     departure = earliest
     stops, end = follow(departure)
     waited = 0.0
-    spare = math.inf  # by how much the vehicle may leave later
+    spare = math.inf  # by how much the vehicle can leave later and still be in time
     for stop, (_, closes) in zip(stops, windows, strict=True):
         waited += stop.waiting
         spare = min(spare, waited + closes - stop.begin)

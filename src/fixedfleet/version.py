@@ -14,7 +14,7 @@ __all__ = [
     "version_of",
 ]
 
-UNKNOWN = "unknown"  # of a package that is run from its sources
+UNKNOWN = "unknown"  # the version if the package is not installed, but run from sources
 
 _PACKAGES = (
     "fixedfleet", "numpy", "scipy", "numba", "hybgensea", "ortools", "pyvrp", "pyvroom",
@@ -24,11 +24,11 @@ _SOURCES = {".py", ".cu", ".toml"}
 
 
 def own_version() -> str:
-    """Return the version that is installed."""
+    """Return the installed version of this package; "unknown" if there is none."""
     return version_of("fixedfleet") or UNKNOWN
 
 
-@cache  # each look at what is installed takes milliseconds
+@cache  # each look-up takes milliseconds
 def version_of(package: str) -> str:
     """Return the installed version of a package; empty if there is none."""
     from importlib import metadata  # slow to load, and rarely needed
@@ -44,8 +44,9 @@ def describe_commit() -> str:
     """
     Return what ``git describe --dirty`` says about this package's checkout.
 
-    With changes that are not committed, the hash of the package's sources follows, so
-    that two states of them differ. Empty outside of a checkout, and without Git.
+    If there are uncommitted changes, a hash of the package's sources is appended, so
+    that different changes give different texts. Return "" outside of a checkout, and if
+    Git is not installed.
     """
     folder = Path(__file__).parent
     root = folder.parent.parent
@@ -68,7 +69,7 @@ def describe_commit() -> str:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed packages that matter."""
+    """Return the versions of Python, this package and the packages that it uses."""
     import platform
 
     versions = {package: version_of(package) for package in _PACKAGES}
@@ -77,7 +78,7 @@ def installed_versions() -> dict[str, str]:
 
 
 def show_versions() -> None:
-    """Print what a report about a fault should state: system and versions."""
+    """Print the operating system and all versions, for a bug report."""
     import platform
 
     print(f"system: {platform.platform()}")

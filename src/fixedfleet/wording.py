@@ -20,27 +20,36 @@ __all__ = [
 
 
 def count(number: int, what: str) -> str:
-    """Write a number of things: "1 vehicle", "2 vehicles"."""
+    """Return a number with a noun: "1 vehicle", "2 vehicles"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def decimals(length: float, digits: int) -> int:
-    """Return how many decimals, at most six, give a length this many digits in all."""
+    """
+    Return the number of decimals with which a length has this many digits in all.
+
+    It is at most 6.
+    """
     if not 0 < length < math.inf:
         return 0
     return min(6, max(0, digits - 1 - math.floor(math.log10(length))))
 
 
 def format_length(length: float, digits: int, instance: Instance) -> str:
-    """Write a length with at least this many digits, no exponent, and its unit."""
+    """
+    Return a length as text with its unit.
+
+    It has as many decimals as :func:`decimals` returns for this number of digits.
+    """
     return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
 
 
 def describe_lines(instance: Instance) -> str:
     """
-    Say how lengths on the globe are measured: "by road" or "straight line".
+    Return how lengths on the globe are measured: "by road" or "straight line".
 
-    A detour factor is named, too. The text is empty if locations are not on the globe.
+    A detour factor is added, as in "straight line times 1.3". The text is empty if the
+    locations are not on the globe.
     """
     if instance.metric == "road":
         return "by road"
@@ -54,10 +63,10 @@ def describe_proof(
     gap: float, *, is_optimal: bool, vehicle_cost: float = 0.0, locked: int = 0
 ) -> str:
     """
-    Say how much longer a plan can be than the best possible one.
+    Return a text that says how much longer a plan can be than the best possible one.
 
-    The gap is the share by which the cost of the plan is above the lower bound. With
-    locked tours, the best possible plan is one that keeps them.
+    ``gap`` is the share by which the cost of the plan exceeds the lower bound.
+    ``locked`` is the number of locked tours, which the best possible plan must keep.
     """
     better, worse, best = "shorter", "longer", "shortest"
     if vehicle_cost:
@@ -71,16 +80,16 @@ def describe_proof(
 
 
 def _at_most(share: float) -> str:
-    """Write a share as a percentage with two digits, rounded up."""
+    """Return a share as a percentage with two digits, rounded up."""
     percent = 100 * share
     places = 2 if percent < 0.01 else max(0, 1 - math.floor(math.log10(percent)))
-    # What is a decimal but for rounding errors is not rounded up.
+    # The small subtrahend keeps rounding errors from raising the last digit.
     digits = max(1, math.ceil(percent * 10**places - 1e-9))
     return f"{digits / 10**places:,.{places}f} %"
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Write a unit, if it is known, behind a text."""
+    """Return a text followed by its unit; the text alone if the unit is ""."""
     return f"{text} {unit}".rstrip()
 
 

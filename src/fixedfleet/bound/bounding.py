@@ -1,4 +1,4 @@
-"""Rising lower bounds on the cost of a plan, until the plan is proven optimal."""
+"""Ever higher lower bounds on the cost of all plans, until a plan is proven optimal."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _MOST_CUSTOMERS = 1000  # with more customers, one pricing takes minutes
 @dataclass(frozen=True)
 class Bound:
     """
-    A lower bound on the cost of all plans, and the best plan known.
+    A lower bound on the cost of all plans, and the best known plan.
 
     Attributes
     ----------
     bound
         No plan costs less.
     proven
-        Whether the plan is optimal: no other one costs less. Unless all costs are whole
-        numbers, one may cost less by a share of at most 1e-7.
+        Whether the plan is proven optimal. Unless all costs are whole numbers, another
+        plan may cost less by a share of at most 1e-7.
     plan
-        The plan given, or a better one that was found on the way.
+        The given plan, or a better one that was found meanwhile.
     """
 
     bound: float
@@ -54,7 +54,7 @@ def bounds(
     tours: Iterable[Route] = (),
 ) -> Iterator[Bound]:
     """
-    Yield rising lower bounds until the plan is proven optimal or the time is over.
+    Yield ever higher lower bounds until the plan is proven optimal or time is over.
 
     Parameters
     ----------
@@ -63,17 +63,18 @@ def bounds(
     plan
         A feasible plan. The better it is, the less time the proof takes.
     seconds_left
-        Called often; the bounds end when it returns 0 or less.
+        Called often; no further bound is computed when it returns 0 or less.
     vehicle_cost
         Fixed cost of each vehicle used.
     tours
-        Tours of other good plans, which save time.
+        Tours of other good plans. They are the first columns, which saves time.
 
     Raises
     ------
     InputError
-        If the fleet is mixed or times are given, if the plan is not feasible, or a tour
-        exceeds the capacity or visits a customer twice or one that does not exist.
+        If vehicles differ, or there are windows or shifts; if the plan is not feasible;
+        if a tour exceeds the capacity, or visits a customer twice or one that does not
+        exist.
     """
     check_vehicle_cost(vehicle_cost)
     instance.require_plain("a lower bound")
@@ -117,9 +118,7 @@ class _Bounds:
         return self._plan.cost_v(self._instance, self._vehicle_cost)
 
     def run(self) -> Iterator[Bound]:
-        """
-        Yield the bound and the plan at first, and whenever one of them has improved.
-        """
+        """Yield (bound, plan) first, and again whenever one of them has improved."""
         last = self._now()
         yield last
         try:
@@ -160,9 +159,9 @@ class _Bounds:
 
     def _improve(self, tours: list[Route]) -> int:
         """
-        Keep the better plan that has these tours; return the new goal.
+        Replace the incumbent by the plan of these tours; return the new goal.
 
-        The goal is the largest cost, in units, that counts as better than this plan.
+        A later plan counts as better if its cost, in units, is at most the goal.
         """
         plan = Plan(tours)
         if faults := plan.check(self._instance):
@@ -173,7 +172,7 @@ class _Bounds:
 
     def _now(self) -> Bound:
         proven = self._bound > self._goal or self._cost == 0
-        # After arcs have been fixed, the bound holds only for plans within the goal.
+        # After arcs were forbidden, the bound holds only for plans within the goal.
         self._claimed = max(self._claimed, min(self._bound, self._goal + 1))
         bound = min(self._whole.to_user(self._claimed), self._cost)
         return Bound(bound, proven, self._plan)

@@ -1,5 +1,5 @@
 """
-Rounded capacity cuts: enough vehicles for its demand must enter a set of customers.
+Rounded capacity cuts: a set of customers is visited by enough vehicles for its demand.
 
 For a set S of customers, a plan has at least 2⌈Σq(S)/Q⌉ arcs into or out of S.
 """
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["CapacityCut", "crossings", "find_capacity_cuts"]
 
 _ROUNDS = 6  # how often sets are grown from each customer, with different weights
-_MOST_SETS = 4000  # the most violated sets that one call finds
-_VIOLATION = 0.02  # the least violation that is worth a cut
+_MOST_SETS = 4000  # limit on the number of violated sets that one call finds
+_VIOLATION = 0.02  # smaller violations are not worth a cut
 
 
 class CapacityCut(NamedTuple):
-    """A set of customers, and the fewest vehicles that can serve it."""
+    """A set of customers, and the number of vehicles that it needs at least."""
 
     inside: NDArray[np.bool_]  # (n,): which locations are in the set
     vehicles: int
@@ -37,8 +37,9 @@ def find_capacity_cuts(
     """
     Return cuts that a fractional solution violates, the most violated ones first.
 
-    ``flow`` is symmetric and has shape (n, n). It says how often the solution visits
-    each pair of locations directly after each other.
+    ``flow`` is symmetric and has shape (n, n). For each pair of locations, it has the
+    sum of the values of the routes that visit one directly after the other.
+    ``most`` is the maximum number of cuts.
     """
     noise = np.random.default_rng(seed).uniform(0.6, 1.4, (_ROUNDS, whole.size))
     noise[0] = 1.0
@@ -58,9 +59,10 @@ def _grow(flow: Any, demands: Any, capacity: Any, noise: Any, least: Any) -> Any
     """
     Return violated sets of customers, shape (K, n), and their violations.
 
-    A set begins with one customer. In each step it gets the customer with the largest
-    weighted flow to the set. Of the successive sets that need the same number of
-    vehicles, the most violated one is kept.
+    A set begins with one customer. In each step, the customer with the largest weighted
+    flow to the set is added. Among the sets grown from one customer that need the same
+    number of vehicles, the most violated one is returned. ``noise`` has the weights of
+    the customers in each round, and ``least`` the smallest violation.
     """
     n = len(demands)
     sets = np.zeros((_MOST_SETS, n), np.bool_)
@@ -101,7 +103,8 @@ def crossings(routes: Any, insides: Any) -> Any:
     """
     Return how often each route enters or leaves each set, shape (R, K).
 
-    Routes have shape (R, L): the depot, customers, and zeros to the end.
+    Routes have shape (R, L): the depot, customers, and zeros to the end. ``insides``
+    has the sets as masks, shape (K, n).
     """
     counts = np.zeros((len(routes), len(insides)), np.int64)
     for route in range(len(routes)):

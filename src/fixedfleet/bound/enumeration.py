@@ -1,10 +1,11 @@
 """
-Enumerates all routes that a better plan can have: their reduced cost is below the gap.
+Enumerate all routes that a better plan can contain.
 
-Paths from the depot visit no customer twice. Of the paths through the same customers to
-the same last one, the shortest is kept; of the routes through the same customers, the
-shortest. A path is dropped if its reduced cost, with the cheapest way back to the
-depot, exceeds the gap.
+The reduced cost of such a route is at most the gap between bound and goal. Paths start
+at the depot and visit no customer twice. Among the paths that visit the same customers
+and end at the same one, only the shortest is kept. Among the routes that visit the same
+customers, only the shortest is kept. A path is dropped if its reduced cost exceeds the
+gap, even with the cheapest way back to the depot.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Room", "enumerate_routes"]
 
-_SLICE = 20_000  # the number of paths extended between two checks of the time limit
+_SLICE = 20_000  # number of paths extended between two checks of the time limit
 _PATHS, _ROUTES = 0, 1  # positions of the two numbers in Paths.counts
 
 
 class Room(NamedTuple):
-    """How many paths and routes may be found before the enumeration gives up."""
+    """The numbers of paths and routes above which the enumeration gives up."""
 
     paths: int
     routes: int
@@ -41,16 +42,16 @@ class Paths(NamedTuple):
     reduced: Any  # (L,) int64: reduced cost
     cost: Any  # (L,) int64: cost in units
     load: Any  # (L,) int64: demand
-    steps: Any  # (L,) int64: demand in steps
+    steps: Any  # (L,) int64: demand in steps, see WholeInstance
     node: Any  # (L,) int16: the last customer
-    parent: Any  # (L,) int32
-    visited: Any  # (L, V) uint64: the customers, as bits
-    odd: Any  # (L, W) uint64, see Labels
+    parent: Any  # (L,) int32: the path without the last customer; −1 if there is none
+    visited: Any  # (L, V) uint64: the customers of the path, as bits
+    odd: Any  # (L, W) uint64: see Labels
     table: Any  # (T,) int32: hash table of paths by customers and last customer
     routes: Any  # (R,) int32: the path of each route
-    route_cost: Any  # (R,) int64
+    route_cost: Any  # (R,) int64: cost of each route in units
     route_table: Any  # (S,) int32: hash table of routes by customers
-    counts: Any  # (2,) int64: paths and routes
+    counts: Any  # (2,) int64: numbers of paths and routes so far
 
 
 def enumerate_routes(
@@ -61,11 +62,11 @@ def enumerate_routes(
     room: Room,
 ) -> NDArray[np.int16] | None:
     """
-    Return all routes of at most this reduced cost, as rows of an array.
+    Return all routes with a reduced cost of at most ``most``, as rows of an array.
 
-    ``labels`` are the labels towards the depot, settled up to the full load. They give
-    the least reduced cost of completing a path. Return None if there are more paths or
-    routes than ``room`` allows.
+    ``labels`` are the labels towards the depot, settled up to the full load. From them
+    follows the least reduced cost with which a path can be completed. Return None if
+    there are more paths or routes than ``room`` allows.
     """
     whole, graph = pricer.whole, reduced.graph
     paths = _empty_paths(graph, *room)
@@ -104,7 +105,7 @@ def _empty_paths(graph: Graph, paths: int, routes: int) -> Paths:
 
 @compiled()
 def _hash(visited: Any, node: Any, size: Any) -> Any:
-    """Return the first position to try in a hash table of this size, a power of two."""
+    """Return the first position to try in a hash table; ``size`` is a power of two."""
     value = np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)
     for word in visited:
         value = (value ^ word) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -133,9 +134,10 @@ def _start(
     most: Any,
 ) -> Any:
     """
-    Add the path from the depot to each first customer.
+    Add the paths from the depot to one customer each.
 
-    Return False if there are more paths than allowed.
+    Return False if there are more paths than allowed. ``completions`` is what
+    :func:`complete` returns, and ``most`` is the largest reduced cost of a route.
     """
     for way in range(graph.degrees[0]):
         customer = graph.successors[0, way]
@@ -175,10 +177,10 @@ def _keep(
     steps: Any,
 ) -> None:
     """
-    Keep the path at index ``new`` unless a kept one is as short.
+    Keep the path at index ``new``, unless a path of at most its cost is kept already.
 
-    Only paths with the same customers and the same last customer are compared. A longer
-    one is overwritten.
+    Only paths with the same customers and the same last customer are compared. If a
+    kept path costs more, it is overwritten.
     """
     place = _hash(paths.visited[new], node, len(paths.table))
     kept = paths.table[place]
@@ -203,9 +205,10 @@ def _keep(
 @compiled()
 def _close(graph: Graph, paths: Paths, costs: Any, path: Any, most: Any) -> Any:
     """
-    Make a route of a path by returning to the depot, if it is cheap enough.
+    Make a route of a path by returning to the depot.
 
-    Return False if there are more routes than allowed.
+    Routes with a reduced cost above ``most`` are left out. Return False if there are
+    more routes than allowed.
     """
     node = paths.node[path]
     if paths.reduced[path] + graph.reduced[node, 0] > most:
@@ -242,9 +245,10 @@ def _extend(
     work: Any,
 ) -> Any:
     """
-    Close some paths to routes, and extend them by one customer.
+    Turn the next ``work`` paths into routes, and extend them by one customer.
 
-    Return the index of the path to continue with, or −1 if the arrays are full.
+    Begin with the path at index ``position``. Return the index of the path to continue
+    with, or −1 if the arrays are full.
     """
     last = min(position + work, paths.counts[_PATHS])
     while position < last:
@@ -285,7 +289,7 @@ def _extend(
 
 @compiled()
 def _unpack(paths: Paths) -> Any:
-    """Return the routes as rows: the depot, customers, zeros to the end."""
+    """Return all routes as rows: the depot, customers, and zeros to the end."""
     longest = 0
     for route in range(paths.counts[_ROUTES]):
         length, path = 0, paths.routes[route]

@@ -1,4 +1,8 @@
-"""Joins a label from the depot and a label towards it, over an arc, to a route."""
+"""
+Join two labels and an arc to a route.
+
+The first label is a path from the depot, and the second a path back to the depot.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,10 @@ __all__ = ["complete", "count_halves", "find_passable", "join", "trace"]
 @compiled()
 def count_halves(there: Labels, half: Any) -> Any:
     """
-    Return the places of the settled labels of at most half the load, and their numbers.
+    Return (places, counts) of the settled labels with a load of at most ``half``.
 
-    The places have shape (n, K); the numbers, one per customer, have shape (n,).
+    ``places`` has their positions in each customer's list of settled labels, shape
+    (n, K). ``counts`` has their number per customer, shape (n,).
     """
     n = len(there.num_settled)
     counts = np.zeros(n, np.int64)
@@ -43,11 +48,12 @@ def join(
     """
     Find the cheapest route over each arc from customer ``node``.
 
-    Only the arc on which the load of a route exceeds ``half`` is considered, and the
-    arc back to the depot. ``here`` are the labels from the depot and ``there`` the
-    labels towards it; both are the same if distances are symmetric. ``found`` are three
-    arrays of shape (n, n), which are updated: the least reduced cost, the label before
-    the arc and the label behind it.
+    A route is joined over one arc only: the arc after the customer with which its load
+    first exceeds ``half``, or the arc back to the depot. ``here`` has the labels from
+    the depot, and ``there`` the labels towards it; both are the same if distances are
+    symmetric. ``halves`` is what :func:`count_halves` returns for ``there``. ``found``
+    has three arrays of shape (n, n), which are updated: the least reduced cost, the
+    label before the arc and the label after it.
     """
     places, counts = halves
     least, before, behind = found
@@ -84,7 +90,7 @@ def join(
 @compiled()
 def _both_odd(graph: Graph, here: Labels, there: Labels, label: Any, rest: Any) -> Any:
     """
-    Return the penalties of the cuts that both labels have visited oddly often.
+    Return the penalties of the cuts with an odd number of visits by both labels.
 
     Together, the two labels make one more pair of visits to each of these cuts.
     """
@@ -101,10 +107,11 @@ def trace(
     here: Labels, there: Labels, before: Any, behind: Any, longest: Any, most: Any
 ) -> Any:
     """
-    Return the customers of joined labels, as rows with zeros to the end.
+    Return the routes of joined labels, as rows of customers with zeros to the end.
 
-    At most ``most`` routes are returned. A route is left out if each of its customers
-    is already in ``most / 5`` of the routes (at least in three).
+    Route k joins the labels ``before[k]`` and ``behind[k]``. At most ``most`` routes
+    are returned. A route is left out if each of its customers is already in
+    ``most`` / 5 of the returned routes (and in three at least).
     """
     used = np.zeros(len(here.num_settled), np.int64)
     rows = np.zeros((min(most, len(before)), longest), np.int16)
@@ -140,10 +147,10 @@ def find_passable(
     graph: Graph, here: Labels, there: Labels, most: Any, passable: Any, node: Any
 ) -> None:
     """
-    Find the arcs from customer ``node`` that a route of at most this reduced cost uses.
+    Find the arcs from ``node`` that a route of reduced cost at most ``most`` can use.
 
     All labels up to the full load must be settled. The result is written to
-    ``passable``, shape (n, n), which also gets the arc from the depot to the customer.
+    ``passable``, shape (n, n). The arc from the depot to ``node`` is included.
     """
     if here.num_settled[node]:
         back = here.settled_cost[node, 0] + graph.reduced[node, 0]
@@ -181,8 +188,8 @@ def complete(graph: Graph, there: Labels) -> Any:
     """
     Return the least reduced cost of a path from each customer back to the depot.
 
-    The shape is (limit + 1, n). The first index is the load that the customers after
-    this one may have together.
+    The shape is (limit + 1, n). The first index is the largest load that the customers
+    after this one may have together.
     """
     n = len(graph.steps)
     paths = np.full((graph.limit + 1, n), FORBIDDEN, np.int64)

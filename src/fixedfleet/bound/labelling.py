@@ -3,10 +3,11 @@ Labels: partial routes from the depot, extended customer by customer.
 
 A label is a path from the depot to a customer with its reduced cost, its load in steps,
 the customers that it must not visit again (its ng-memory), and for each subset-row cut
-whether it has visited an odd number of the cut's customers. Labels are settled by
-rising load: a label is settled when it was compared with the others and kept. A label
-is dropped if another one dominates it: the other is at the same customer, has at most
-the same load and cost, and can still visit every customer that the first one can.
+whether it has visited an odd number of the cut's customers. A label is dropped if
+another label dominates it: the other one is at the same customer, has at most the same
+load and cost, and can still visit every customer that the first one can. A label that
+was compared with the others and not dropped is settled. Labels are settled in ascending
+order of their loads.
 
 The compiled loop returns after some work and can be continued, so that the caller can
 check the time limit in between.
@@ -34,44 +35,43 @@ __all__ = [
 ]
 
 FORBIDDEN = 1 << 60  # the reduced cost of an arc that no route may use
-# The modes of dominance: labels are compared by load and cost alone; also by memory;
-# also by the subset-row cuts. Only pricing in the last mode is exact.
+# The modes of dominance. In the first mode, labels are compared by load and cost only;
+# in the second, also by ng-memory; in the third, also by subset-row cuts. Only pricing
+# in the third mode is exact.
 BY_COST, WITHOUT_CUTS, EXACT = range(3)
 _TOP, _FREE = 0, 1  # entries of Labels.counts: labels used, and the first freed label
-_GLANCE = 8  # the number of settled labels that a new label is compared with
+_GLANCE = 8  # a new label is at once compared with this many settled labels
 
 
 class Graph(NamedTuple):
-    """
-    The arcs, demands and cuts that labels are made from; all costs are whole numbers.
-    """
+    """The arcs, demands and cuts for labelling; all costs are whole numbers."""
 
     steps: Any  # (n,) int64: demand in steps
     limit: Any  # int64: capacity in steps
     reduced: Any  # (n, n) int64: reduced cost of each arc
     successors: Any  # (n, n) int32: customers that may follow, then zeros
-    degrees: Any  # (n,) int64: how many these are
-    own: Any  # (n,) uint64, see Neighbourhoods
-    shared: Any  # (n, n) uint64
-    blocked: Any  # (n, n) uint64
-    members: Any  # (n, W) uint64: the subset-row cuts that count a customer
-    memories: Any  # (n, W) uint64: the subset-row cuts that remember across it
+    degrees: Any  # (n,) int64: number of these customers
+    own: Any  # (n,) uint64: see Neighbourhoods
+    shared: Any  # (n, n) uint64: see Neighbourhoods
+    blocked: Any  # (n, n) uint64: see Neighbourhoods
+    members: Any  # (n, W) uint64: the subset-row cuts that contain a customer
+    memories: Any  # (n, W) uint64: the subset-row cuts whose memory contains it
     penalties: Any  # (64 · W,) int64: cost of each second visit to a cut's customers
 
 
 class Labels(NamedTuple):
     """Labels and, for each customer, the list of those that are settled."""
 
-    cost: Any  # (L,) int64
-    load: Any  # (L,) int32
-    node: Any  # (L,) int16
-    parent: Any  # (L,) int32: −1 for the first customer of a route
-    memory: Any  # (L,) uint64
+    cost: Any  # (L,) int64: reduced cost
+    load: Any  # (L,) int32: load in steps
+    node: Any  # (L,) int16: the last customer
+    parent: Any  # (L,) int32: the label before; −1 for the first customer of a route
+    memory: Any  # (L,) uint64: the ng-memory, see Neighbourhoods
     odd: Any  # (L, W) uint64: subset-row cuts with an odd number of visits
     following: Any  # (L,) int32: the next label of the same pending or free list
     pending: Any  # (limit + 1, n) int32: first label by load and customer, or −1
-    counts: Any  # (2,) int64
-    settled: Any  # (n, K) int32: labels by rising cost
+    counts: Any  # (2,) int64: see _TOP and _FREE
+    settled: Any  # (n, K) int32: settled labels, the cheapest first
     settled_cost: Any  # (n, K) int64
     settled_memory: Any  # (n, K) uint64
     num_settled: Any  # (n,) int64
@@ -79,7 +79,9 @@ class Labels(NamedTuple):
 
 def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
     """
-    Return arrays with room for this many labels, and this many settled per customer.
+    Return empty arrays of labels.
+
+    There is space for this many labels, and for ``per_node`` settled ones per customer.
     """
     n, words = graph.members.shape
     return Labels(
@@ -118,7 +120,7 @@ def penalty(cuts: Any, word: Any, penalties: Any) -> Any:
 
 @compiled()
 def start_labels(graph: Graph, labels: Labels) -> None:
-    """Add the label of each customer that a route may visit first."""
+    """Add one label for each customer that a route may visit first."""
     for place in range(graph.degrees[0]):
         customer = graph.successors[0, place]
         new = labels.counts[_TOP]
@@ -138,11 +140,11 @@ def settle(
     graph: Graph, labels: Labels, position: Any, extended: Any, mode: Any, work: Any
 ) -> Any:
     """
-    Settle pending labels, beginning at a position (load · n + customer).
+    Settle pending labels, beginning at ``position``, which is load · n + customer.
 
     Labels with a load of at most ``extended`` are also extended. ``work`` limits the
-    number of steps of this call. Return the position to continue from, or −1 if the
-    arrays are full.
+    work of this call. Return the position to continue from, or −1 if the arrays are
+    full.
     """
     n = len(graph.steps)
     waiting = np.empty(len(labels.cost), np.int32)
@@ -177,7 +179,7 @@ def settle(
 def _dominated(
     graph: Graph, labels: Labels, label: Any, node: Any, mode: Any, most: Any
 ) -> Any:
-    """Return whether one of the ``most`` cheapest settled labels dominates this one."""
+    """Return whether one of the ``most`` cheapest settled labels dominates a label."""
     cost, others = labels.cost[label], ~labels.memory[label]
     for place in range(most):
         spare = cost - labels.settled_cost[node, place]
@@ -202,9 +204,7 @@ def _dominated(
 
 @compiled()
 def _insert(labels: Labels, label: Any, node: Any) -> None:
-    """
-    Insert a label into its customer's list of settled labels, which is sorted by cost.
-    """
+    """Insert a label into the settled labels of its customer, sorted by cost."""
     cost, low, high = labels.cost[label], 0, labels.num_settled[node]
     last = high
     while low < high:
@@ -225,7 +225,7 @@ def _insert(labels: Labels, label: Any, node: Any) -> None:
 
 @compiled()
 def _extend(graph: Graph, labels: Labels, label: Any, mode: Any) -> Any:
-    """Add the labels that visit one customer more; return False if there is no room."""
+    """Add the labels with one more customer; return False if the arrays are full."""
     node, load, memory = labels.node[label], labels.load[label], labels.memory[label]
     for place in range(graph.degrees[node]):
         customer = graph.successors[node, place]

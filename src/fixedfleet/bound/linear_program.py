@@ -1,4 +1,4 @@
-"""A linear program that grows and shrinks, solved by OR-Tools' simplex GLOP."""
+"""A linear program whose rows and columns change, solved by OR-Tools' GLOP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_ENTRIES = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 class Solution(NamedTuple):
-    """An optimal solution: its value, the values of columns, and the duals of rows."""
+    """An optimal solution: its cost, the values of columns, the duals of rows."""
 
     value: float
     columns: NDArray[np.float64]
@@ -35,15 +35,15 @@ class Solution(NamedTuple):
 
 class LinearProgram:
     """
-    Minimise costs · x with lower ≤ A x ≤ upper and x ≥ 0.
+    The linear program: minimise costs · x with lower ≤ A x ≤ upper and x ≥ 0.
 
     Rows and columns have the numbers 0, 1, … in the order in which they were added.
-    After a deletion, the numbers of the later ones decrease. Each solution starts from
-    the basis of the one before.
+    After a deletion, the later ones are renumbered. Each run of GLOP starts from the
+    basis of the previous solution.
 
     GLOP is called through MathOpt's protocol-buffer messages. MathOpt's Python layer is
-    avoided, because it makes an object of each value. This takes about 6 ms per
-    solution of 2,000 variables, as long as GLOP itself.
+    not used, because it makes a Python object of each value. For 2,000 variables, that
+    takes about 6 ms per solution, as long as GLOP itself.
     """
 
     def __init__(self) -> None:
@@ -59,10 +59,10 @@ class LinearProgram:
         self._results = require("ortools.math_opt.result_pb2", "", purpose)
         self._solutions = require("ortools.math_opt.solution_pb2", "", purpose)
         self._no_callback = callbacks.CallbackRegistrationProto()
-        # The ids of rows and columns in GLOP. The id of a deleted one is not reused.
+        # The ids of rows and columns in GLOP. Ids of deleted ones are not used again.
         self._rows = self._columns = np.zeros(0, np.int64)
         self._lower, self._upper, self._costs = (np.zeros(0) for _ in range(3))
-        self._entries: list[Entries] = []  # all ever added, by GLOP's ids
+        self._entries: list[Entries] = []  # all entries ever added, by GLOP's ids
         # The basis of the last solution, by GLOP's ids. GLOP continues from it by
         # itself if only columns have been added.
         self._basic_rows = self._basic_columns = np.zeros(0, np.int64)
@@ -85,7 +85,7 @@ class LinearProgram:
         upper: NDArray[np.float64],
         entries: Entries = NO_ENTRIES,
     ) -> None:
-        """Add rows; the entries use the numbers that the new rows get."""
+        """Add rows. In ``entries``, new rows already have their new numbers."""
         born = len(self._lower) + np.arange(len(lower))
         self._rows = np.append(self._rows, born)
         self._lower = np.append(self._lower, lower)
@@ -97,7 +97,7 @@ class LinearProgram:
         self._apply(update, entries)
 
     def add_columns(self, costs: NDArray[np.float64], entries: Entries) -> None:
-        """Add columns; the entries use the numbers that the new columns get."""
+        """Add columns. In ``entries``, new columns already have their new numbers."""
         born = len(self._costs) + np.arange(len(costs))
         self._columns = np.append(self._columns, born)
         self._costs = np.append(self._costs, costs)
@@ -107,7 +107,7 @@ class LinearProgram:
         self._apply(update, entries)
 
     def change_costs(self, costs: NDArray[np.float64]) -> None:
-        """Set the costs of the first columns."""
+        """Set the costs of the first ``len(costs)`` columns."""
         self._costs[self._columns[: len(costs)]] = costs
         update = self._updates.ModelUpdateProto()
         objective = update.objective_updates.linear_coefficients
@@ -143,13 +143,14 @@ class LinearProgram:
                 return self._solve(f"EMPHASIS_{presolve}")
             except (RuntimeError, self._failure) as error:
                 failure = str(error)
-            # A solver that has failed cannot be used again: begin with a new one.
+            # A solver that has failed cannot be used again, so a new one is made.
             self._solver = self._new_solver()
         raise RuntimeError(f"GLOP found no solution: {failure}")
 
     def _solve(self, presolve: str) -> Solution:
-        # Scaling would change with each new column, and GLOP could not continue from
-        # its basis. Coefficients are small whole numbers and need no scaling.
+        # With scaling, each new column would change the scale, and GLOP could not
+        # continue from its basis. The coefficients are small whole numbers, which need
+        # no scaling.
         settings = self._parameters.SolveParametersProto(
             presolve=presolve, scaling="EMPHASIS_OFF", threads=1
         )
@@ -183,7 +184,7 @@ class LinearProgram:
                 np.concatenate, zip(*self._entries, strict=True)
             )
             there = np.isin(rows, self._rows) & np.isin(columns, self._columns)
-            # The last of several entries at one place counts.
+            # If several entries have the same row and column, the last one counts.
             order = np.lexsort((np.arange(len(rows)), columns, rows))
             order = order[there[order]]
             last = np.append(

@@ -1,4 +1,4 @@
-"""The linear program over routes: serve every customer, at most M routes, and cuts."""
+"""The master problem: a linear program whose columns are routes."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 __all__ = ["DUAL_UNIT", "Master", "pad"]
 
-# A cost of 1 in the linear program is this many units, so that a plan costs about 1000
-# and the solver's tolerances suit it. Division by a power of two is exact.
+# A cost of 1 in the linear program is this many units. A plan then costs about 1000,
+# which suits the solver's tolerances. Division by a power of two is exact.
 DUAL_UNIT = 2**33
-_EPSILON = 1e-7  # values of variables, and duals, below this are zero
-_MOST_CAPACITY_CUTS, _MOST_SUBSET_ROWS = 40, 50  # new cuts of each kind in a round
+_EPSILON = 1e-7  # smaller values of variables, and smaller reduced costs, count as zero
+_MOST_CAPACITY_CUTS, _MOST_SUBSET_ROWS = 40, 50  # most new cuts of each kind per round
 
 
 def pad(routes: Sequence[Route]) -> NDArray[np.int16]:
-    """Return routes as rows of one array: the depot, customers, zeros to the end."""
+    """Return routes as rows of one array: the depot, customers, and zeros."""
     lengths = np.fromiter(map(len, routes), np.int64, len(routes))
     rows = np.zeros((len(routes), lengths.max(initial=0) + 2), np.int16)
     places = np.arange(1, rows.shape[1] + 1)[None, :] <= lengths[:, None]
@@ -48,22 +48,23 @@ def pad(routes: Sequence[Route]) -> NDArray[np.int16]:
 
 class Master:
     """
-    The linear program over routes.
+    The master problem of column generation.
 
-    Row v − 1 says that customer v is served, and row N that at most M routes are used.
-    The other rows are the cuts in their order. The first N columns are artificial: each
-    serves one customer alone at a high cost, so that there is always a solution. The
-    other columns are ``routes``.
+    Row v − 1 requires that customer v is served, and row N that at most M routes are
+    used. The other rows are the cuts, in the order of ``cuts``. The first N columns are
+    artificial: each serves one customer at a high cost, so that there is always a
+    solution. The other columns are the routes, in the order of ``routes``.
 
     Parameters
     ----------
     whole
         The instance.
     penalties
-        Costs of the artificial columns, which bound the duals of the customers from
-        above. One number, or one per customer.
+        Costs of the artificial columns: one number, or one per customer. They are upper
+        bounds of the customers' duals.
     once
-        Whether customers are served exactly once. Otherwise, at least once.
+        Whether customers must be served exactly once. Otherwise, they must be served at
+        least once.
     """
 
     def __init__(
@@ -94,9 +95,7 @@ class Master:
         self._program.change_costs(np.full(self.whole.size - 1, penalty))
 
     def add_routes(self, routes: Iterable[Route]) -> int:
-        """
-        Add the routes that the program does not have yet; return how many are new.
-        """
+        """Add routes, except those that exist already; return how many are new."""
         fresh = []
         for route in routes:
             key = min(route, route[::-1]) if self.whole.symmetric else route
@@ -121,13 +120,15 @@ class Master:
         self._program.delete_columns(np.append(artificial, ~kept))
         self.routes = [r for r, keep in zip(self.routes, kept, strict=True) if keep]
         self._known = set(self.routes)
-        columns = self.solution.columns  # without the routes added since
+        columns = self.solution.columns  # the solution may be older than some routes
         stay = np.append(~artificial, kept)[: len(columns)]
         self.solution = self.solution._replace(columns=columns[stay])
 
     def purge(self, most: int) -> None:
         """
-        Keep about ``most`` routes of least reduced cost if there are twice as many.
+        If there are at least 2 · ``most`` routes, delete those of high reduced cost.
+
+        About ``most`` routes are kept.
         """
         if len(self.routes) < 2 * most:
             return
@@ -138,7 +139,7 @@ class Master:
         self.keep_routes(kept)
 
     def allow(self, allowed: NDArray[np.bool_]) -> None:
-        """Delete the routes that use arcs which are not allowed any more."""
+        """Delete the routes that use an arc which is not allowed."""
         rows = pad(self.routes)
         end = rows[:, :-1] == rows[:, 1:]  # zeros after the route
         self.keep_routes((allowed[rows[:, :-1], rows[:, 1:]] | end).all(axis=1))
@@ -151,7 +152,8 @@ class Master:
         """
         Add cuts that the present solution violates; return how many.
 
-        If ``limited``, subset-row cuts have limited memory; otherwise, full memory.
+        ``seed`` is for the search of capacity cuts. If ``limited``, subset-row cuts
+        have limited memory; otherwise, they have full memory.
         """
         routes, values = self.support()
         cuts: list[Cut] = list(
@@ -164,7 +166,7 @@ class Master:
 
     def add_cuts(self, cuts: Iterable[Cut]) -> int:
         """
-        Add the cuts that the program does not have yet; return how many are new.
+        Add cuts, except those that exist already; return how many cuts have changed.
 
         If a subset-row cut exists already with a smaller memory, its memory is
         enlarged.
@@ -188,7 +190,7 @@ class Master:
         customers = self.whole.size - 1
         table = np.zeros((customers + len(self.routes), len(cuts)), np.int64)
         for place, cut in enumerate(cuts):
-            if isinstance(cut, CapacityCut):  # an artificial column is a tour by itself
+            if isinstance(cut, CapacityCut):  # an artificial column is a tour, too
                 table[:customers, place] = 2 * cut.inside[1:]
         table[customers:] = _cut_coefficients(pad(self.routes), cuts)
         columns, rows = np.nonzero(table)
@@ -201,7 +203,7 @@ class Master:
         self.cuts.extend(cuts)
 
     def _remember(self, place: int, memory: NDArray[np.bool_]) -> bool:
-        """Enlarge the memory of a subset-row cut; return whether this changed it."""
+        """Add locations to a subset-row cut's memory; return whether it has grown."""
         cut = self.cuts[place]
         if not isinstance(cut, SubsetRow) or not (memory & ~cut.memory).any():
             return False
@@ -216,9 +218,7 @@ class Master:
         return True
 
     def drop_slack_cuts(self) -> NDArray[np.bool_]:
-        """
-        Delete the cuts that have slack; return a mask of the previous rows that stay.
-        """
+        """Delete the cuts that have slack; return a mask of the rows that are kept."""
         slack = self._program.slack_rows()
         slack[: self.whole.size] = False
         if not slack.any():
@@ -235,29 +235,25 @@ class Master:
     # Solutions
 
     def solve(self) -> Solution:
-        """Return, and keep, an optimal solution."""
+        """Return an optimal solution, and store it as ``solution``."""
         self.solution = self._program.solve()
         return self.solution
 
     def support(self) -> tuple[list[Route], NDArray[np.float64]]:
-        """
-        Return the routes of positive value in the present solution, and their values.
-        """
+        """Return the routes with positive value in the solution, and these values."""
         values = self.solution.columns[self.whole.size - 1 :]
         (used,) = np.nonzero(values > _EPSILON)
         return [self.routes[place] for place in used], values[used]
 
     def artificial(self) -> float:
-        """
-        Return the sum of the artificial columns: the customers that no route serves.
-        """
+        """Return the sum of the artificial columns; 0 if routes serve all customers."""
         return float(self.solution.columns[: self.whole.size - 1].sum())
 
     def flow(self) -> NDArray[np.float64]:
         """
         Return how often the solution visits two locations directly one after the other.
 
-        The matrix has shape (n, n) and is symmetric.
+        Routes count with their values. The matrix has shape (n, n) and is symmetric.
         """
         flow = np.zeros((self.whole.size, self.whole.size))
         for route, value in zip(*self.support(), strict=True):
@@ -268,7 +264,7 @@ class Master:
         """
         Return the slope of the Lagrangian bound in a direction of the duals.
 
-        ``route`` has the least reduced cost, which the bound counts M times.
+        ``route`` is the route of least reduced cost, which the bound counts M times.
         """
         sides = [1.0] * (self.whole.size - 1) + [0.0]
         for cut in self.cuts:
@@ -278,9 +274,7 @@ class Master:
         return float((np.array(sides) - self.whole.vehicles * column) @ direction)
 
     def _coefficients(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """
-        Return the coefficients of routes in all rows, shape (R, rows of the program).
-        """
+        """Return the coefficient of each route in each row, shape (R, num_rows)."""
         visits = np.zeros((len(rows), self.whole.size), np.int64)
         np.add.at(visits, (np.arange(len(rows))[:, None], rows), 1)
         fleet = np.ones((len(rows), 1), np.int64)
@@ -288,7 +282,7 @@ class Master:
 
 
 def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
-    """Return the coefficients of routes in cuts, shape (R, K)."""
+    """Return the coefficient of each route in each cut, shape (R, K)."""
     table = np.zeros((len(rows), len(cuts)), np.int64)
     capacity = [k for k, cut in enumerate(cuts) if isinstance(cut, CapacityCut)]
     if capacity:
@@ -307,9 +301,9 @@ def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
 
 def _entries(table: NDArray[np.int64], first: int) -> Entries:
     """
-    Return the nonzero coefficients of new columns; row i of the table is a column.
+    Return the nonzero coefficients of new columns as sparse entries.
 
-    ``first`` is the number of the first of these columns.
+    Row i of the table has the coefficients of column ``first`` + i.
     """
     columns, rows = np.nonzero(table)
     return Entries(rows, columns + first, table[columns, rows].astype(float))

@@ -1,10 +1,10 @@
 """
 The neighbourhoods of ng-routes.
 
-An ng-route may visit a customer again, but only after it has left the customer's
-neighbourhood: it has visited a customer whose neighbourhood does not contain the first
-(Baldacci, Mingozzi and Roberti, "New Route Relaxation and Pricing Strategies for the
-Vehicle Routing Problem", Operations Research 2011).
+An ng-route may visit a customer again, but only if it has visited another customer in
+between whose neighbourhood does not contain the first one (Baldacci, Mingozzi and
+Roberti, "New Route Relaxation and Pricing Strategies for the Vehicle Routing Problem",
+Operations Research 2011).
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ _BITS = 64
 
 class Neighbourhoods(NamedTuple):
     """
-    The ng-memory of a route, as bits of one 64-bit word.
+    The neighbourhoods of all customers, as bits of 64-bit words.
 
-    Customers that occur in the same neighbourhood have different bits. A route at
-    customer i remembers only customers of i's neighbourhood. So one word suffices for
-    any number of customers.
+    The ng-memory of a route is the set of customers that it must not visit next. At
+    customer i, it contains only customers of i's neighbourhood. So one word suffices if
+    the customers of each neighbourhood have different bits.
     """
 
     own: NDArray[np.uint64]  # (n,): the bit of each customer
     shared: NDArray[np.uint64]  # (n, n): bits of the customers in both neighbourhoods
-    blocked: NDArray[np.uint64]  # (n, n): the bit of j if i's neighbourhood has j
+    blocked: NDArray[np.uint64]  # (n, n): the bit of j if it is in i's neighbourhood
 
 
 def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
     """
-    Return neighbourhoods of at most ``size`` customers: each one and its nearest ones.
+    Return neighbourhoods of at most ``size`` customers.
 
-    They are made smaller if 64 bits do not suffice.
+    The neighbourhood of a customer contains it and the customers nearest to it. All
+    neighbourhoods are made smaller if 64 bits do not suffice.
     """
     both = costs + costs.T
     np.fill_diagonal(both, -1)
@@ -48,7 +49,7 @@ def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
         member = np.zeros(costs.shape, bool)
         np.put_along_axis(member[1:], nearest[:, :width], True, axis=1)
         bits = _colour(member)
-        if bits.max() < _BITS:  # always with a width of 1
+        if bits.max() < _BITS:  # always true for a width of 1
             break
     own = np.uint64(1) << bits.astype(np.uint64)
     own[0] = 0
@@ -61,7 +62,9 @@ def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
 
 def _colour(member: NDArray[np.bool_]) -> NDArray[np.int64]:
     """
-    Return the number of a bit for each customer, different within each neighbourhood.
+    Return the number of each customer's bit.
+
+    Customers of the same neighbourhood have different bits.
     """
     together = member.T.astype(np.int64) @ member.astype(np.int64) > 0
     bits = np.full(len(member), -1)

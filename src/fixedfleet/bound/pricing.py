@@ -1,9 +1,9 @@
 """
-Pricing: from the duals of the master to routes of least reduced cost, and to a bound.
+Pricing: find routes of least reduced cost for the duals of the master, and a bound.
 
-The duals are rounded to whole numbers first. Any duals give a valid bound: the
-sum of the duals, plus M times the least reduced cost of a route. The bound is exact
-because all sums are 64-bit whole numbers.
+The duals are rounded to whole numbers first. Any duals give a valid lower bound: the
+sum of the duals, plus M times the least reduced cost of a route. The bound has no
+rounding errors, because all sums are 64-bit whole numbers.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ __all__ = [
     "TooManyLabelsError",
 ]
 
-_NEIGHBOURS = 8  # customers in a neighbourhood
-_SLICE = 200_000  # steps of labelling between two checks of the time limit
+_NEIGHBOURS = 8  # customers in a neighbourhood of ng-routes
+_SLICE = 200_000  # work of labelling between two checks of the time limit
 _MOST_LABELS, _MOST_PER_NODE = 1 << 22, 1 << 16
 
 
 class OutOfTimeError(Exception):
-    """The time is over; raised to leave the computation of a bound."""
+    """The time limit is over; raised to end the computation of a bound."""
 
 
 class TooManyLabelsError(Exception):
@@ -62,18 +62,19 @@ class TooManyLabelsError(Exception):
 
 
 class Reduced(NamedTuple):
-    """The reduced costs that some duals give, in units."""
+    """The reduced costs for given duals, in the units of :class:`WholeInstance`."""
 
-    graph: Graph  # of the labels from the depot
-    backward: Graph  # of the labels towards the depot
-    constant: int  # the dual objective without the fleet's row: Σ right side · dual
+    graph: Graph  # for the labels from the depot
+    backward: Graph  # for the labels towards the depot
+    constant: int  # Σ right side · dual over all rows but that of the fleet
 
 
 class Priced(NamedTuple):
     """
-    The result of pricing: a bound, which holds if the mode was exact, and routes.
+    The result of pricing: a lower bound and routes.
 
-    The routes are sorted by rising reduced cost.
+    The bound holds only if the mode was exact. The routes are sorted, the least reduced
+    cost first.
     """
 
     bound: int
@@ -81,11 +82,11 @@ class Priced(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The results of :meth:`Pricer.fix`: the bound, and what the enumeration needs."""
+    """The result of :meth:`Pricer.fix`: a bound, and the input of the enumeration."""
 
     bound: int
-    spare: int  # the largest reduced cost that a route of a plan within the goal has
-    labels: tuple[Labels, Labels]  # up to the full load
+    spare: int  # the largest reduced cost of a route in a plan within the goal
+    labels: tuple[Labels, Labels]  # labels from and towards the depot, up to full load
 
 
 class Pricer:
@@ -97,7 +98,8 @@ class Pricer:
     whole
         The instance.
     seconds_left
-        Called while labels are settled. OutOfTimeError is raised when it returns 0.
+        Called while labels are settled. OutOfTimeError is raised when it returns 0 or
+        less.
     """
 
     def __init__(self, whole: WholeInstance, seconds_left: Callable[[], float]) -> None:
@@ -106,12 +108,13 @@ class Pricer:
         self.allowed = whole.allowed.copy()
         self.num_labels = 0  # the number of settled labels in the last pricing
         self._neighbourhoods = make_neighbourhoods(whole.costs, _NEIGHBOURS)
-        self._room = 1 << 15, 1 << 9  # labels in total, and settled ones per customer
+        # Sizes of the arrays: labels in total, and settled labels per customer.
+        self._room = 1 << 15, 1 << 9
 
     # From duals to reduced costs
 
     def reduce(self, cuts: list[Cut], duals: NDArray[np.float64]) -> Reduced:
-        """Return the reduced costs for duals of the master; duals left out are zero."""
+        """Return the reduced costs for duals of the master; missing duals are zero."""
         n = self.whole.size
         units = np.zeros(n + len(cuts), np.int64)
         units[: len(duals)] = np.rint(duals * DUAL_UNIT)
@@ -146,7 +149,7 @@ class Pricer:
         usable = costs < FORBIDDEN
         usable[:, 0] = False
         degrees = usable.sum(axis=1)
-        # This sorts the usable customers to the front: false sorts before true.
+        # Usable customers come first, because False is sorted before True.
         successors = np.argsort(~usable, axis=1, kind="stable").astype(np.int32)
         return Graph(
             self.whole.steps,
@@ -166,7 +169,7 @@ class Pricer:
         """
         Return all settled labels.
 
-        Only labels of a load of at most ``extended`` were extended.
+        Only labels with a load of at most ``extended`` are extended.
         """
         while True:
             labels = empty_labels(graph, *self._room)
@@ -186,7 +189,7 @@ class Pricer:
     def both(
         self, reduced: Reduced, extended: int, mode: int = EXACT
     ) -> tuple[Labels, Labels]:
-        """Return the labels from the depot and the labels towards it."""
+        """Return (labels from the depot, labels towards it), as :meth:`labels` does."""
         here = self.labels(reduced.graph, extended, mode)
         if self.whole.symmetric:
             return here, here
@@ -203,8 +206,8 @@ class Pricer:
         """
         Return routes of reduced cost less than ``below``, and the bound of the duals.
 
-        At most ``most`` routes are returned. The bound holds only in the exact mode:
-        only then is the least reduced cost of all ng-routes known.
+        At most ``most`` routes are returned. The bound holds only in the exact mode,
+        because only this mode finds the least reduced cost of all ng-routes.
         """
         limit = self.whole.limit
         half = limit // 2
@@ -228,9 +231,7 @@ class Pricer:
         return Priced(self.bound(reduced, int(least.min())), routes)
 
     def bound(self, reduced: Reduced, least: int) -> int:
-        """
-        Return the bound, in units, that follows from the least reduced cost of a route.
-        """
+        """Return the bound in units, given the least reduced cost of a route."""
         return reduced.constant + self._tours(least) * least
 
     def spare(self, reduced: Reduced, least: int, goal: int) -> int:
@@ -245,12 +246,13 @@ class Pricer:
         """
         Return how often the bound counts the least reduced cost.
 
-        If it is negative, this is the largest number of tours, otherwise the smallest.
+        If the least reduced cost is negative, it is counted for the largest possible
+        number of tours, otherwise for the smallest.
         """
         return self.whole.vehicles if least < 0 else self.whole.fewest
 
     def fix(self, reduced: Reduced, goal: int) -> Fixed:
-        """Forbid the arcs that no plan of cost at most ``goal`` uses."""
+        """Forbid the arcs that no plan with a cost of at most ``goal`` can use."""
         labels = here, there = self.both(reduced, self.whole.limit)
         some = np.flatnonzero(here.num_settled)
         least = int((here.settled_cost[some, 0] + reduced.graph.reduced[some, 0]).min())

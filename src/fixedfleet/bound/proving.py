@@ -1,4 +1,4 @@
-"""The public function `lower_bound`: how far a plan is at most from an optimal one."""
+"""The public function `lower_bound`, which computes a bound and a gap for a plan."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _SEARCH_SHARE = 0.1  # share of the time for the search for a plan if none is gi
 @dataclass(frozen=True, repr=False)
 class LowerBound:
     """
-    What :func:`fixedfleet.lower_bound` returns.
+    The result of :func:`fixedfleet.lower_bound`.
 
     Attributes
     ----------
     instance
         The instance.
     plan
-        The best plan known: the one given, or a better one that was found on the way.
+        The best known plan: the given one, or a better one that was found meanwhile.
     lower_bound
         No feasible plan costs less than this.
     is_optimal
@@ -47,9 +47,9 @@ class LowerBound:
     vehicle_cost
         Fixed cost of each vehicle used.
     seconds
-        The time it took.
+        Time of the computation.
     interrupted
-        Whether the user ended it with Ctrl-C.
+        Whether the user ended the computation with Ctrl-C.
     """
 
     instance: Instance
@@ -68,7 +68,9 @@ class LowerBound:
     @property
     def gap(self) -> float:
         """
-        The largest share by which the plan can be more expensive than an optimal one.
+        The largest share by which the plan can cost more than an optimal one.
+
+        It is infinite if no lower bound above 0 was found.
         """
         if self.cost == self.lower_bound:
             return 0.0
@@ -101,22 +103,21 @@ def lower_bound(
     stop: Callable[[], bool] | None = None,
 ) -> LowerBound:
     """
-    Return a lower bound on the cost of every plan, and whether a plan is optimal.
+    Return a lower bound on the cost of all plans, and whether a plan is optimal.
 
     Ctrl-C ends the call with the best bound so far. ``docs/bound.md`` describes the
-    method and what is claimed.
+    method and what exactly is proven.
 
     Parameters
     ----------
     instance
         The instance. Distances may be asymmetric.
     plan
-        The plan to compare with, which must be feasible. The better it is, the sooner
-        the bound is proven. Default: a tenth of the time is spent on the search for
-        one.
+        A feasible plan to compare with the bound. The better it is, the less time the
+        proof takes. Default: a plan is searched for during a tenth of the time.
     time_limit
         Seconds for everything. Loading compiled code, the first time in a process, does
-        not count.
+        not count towards this limit.
     vehicle_cost
         Fixed cost of each vehicle used.
     seed
@@ -127,10 +128,10 @@ def lower_bound(
     Raises
     ------
     InputError
-        If the plan is not feasible for the instance, or if none is given and none is
+        If the plan is not feasible for the instance, or if no plan is given and none is
         found.
     """
-    Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
+    Deadline.of(time_limit, stop=stop)  # raises an error before anything is compiled
     instance.require_plain("a lower bound")
     check_vehicle_cost(vehicle_cost)
     load_kernels()
@@ -165,7 +166,7 @@ def _find_plan(
     seed: int,
     tours: set[tuple[int, ...]],
 ) -> Plan:
-    """Search for a plan; return it with the tours of all plans found on the way."""
+    """Search for a plan and return it; add the tours of all plans to ``tours``."""
     verdict = assess_fleet(instance, time_limit=deadline.seconds)
     if verdict.packing is None:
         raise InputError(f"there is no plan to bound: {verdict}")
@@ -187,7 +188,7 @@ def _find_plan(
 
 @cache
 def load_kernels() -> None:
-    """Load all compiled functions of this package; the first call compiles them."""
+    """Load all compiled functions of this folder, or compile them the first time."""
     angles = np.arange(9.0)
     ring = Instance(
         depot=(0, 0),
@@ -197,7 +198,7 @@ def load_kernels() -> None:
         vehicles=5,
     )
     poor = Plan([[1, 5], [2, 7], [3, 8], [4, 6], [9]])
-    with interrupts_deferred():  # Numba's compiler can swallow a Ctrl-C
+    with interrupts_deferred():  # Numba's compiler may lose a KeyboardInterrupt
         for _ in bounds(ring, poor, seconds_left=lambda: math.inf):
             pass
         nothing = np.zeros((1, 2), bool)

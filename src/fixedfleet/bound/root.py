@@ -1,9 +1,10 @@
 """
 The bound before branching: column generation, cuts, fixing of arcs, enumeration.
 
-Rounds of cuts raise the bound. When the gap has become smaller, arcs that no better
-plan has are forbidden, and all routes that a better plan can have are enumerated. If
-these are few enough, branch and cut over them decides; see ``route_pool.py``.
+Rounds of cuts raise the bound. When the gap is small enough, arcs that no better plan
+can use are forbidden, and all routes that a better plan can contain are enumerated. If
+there are few such routes, branch and cut over them decides whether there is a better
+plan; see ``route_pool.py``.
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Root"]
 
-_ROUTES = 60  # new routes per pricing
+_ROUTES = 60  # most new routes per pricing
 _KEPT = 6  # routes per customer that a purge leaves in the master
 # Column generation stops when the master's value exceeds the bound of the duals by less
-# than this share of the gap: in the exact mode, and in the other modes.
+# than this share of the gap: the first in the exact mode, the second in other modes.
 _CONVERGED, _NEARLY = 0.03, 0.1
-_FEW = 4  # if an exact pricing finds more new routes, a faster mode goes on
+_FEW = 4  # if an exact pricing finds more new routes, a faster mode is used again
 _DUAL_LIMIT = 1.3  # at first, duals are at most this multiple of the initial duals
-_SHARE = 0.7  # the first weight of the best duals in the smoothed duals
-_ROUNDS = 500  # the most rounds of cuts
-_ENOUGH = 3e-4  # add only capacity cuts while a round raises the value by this share
+_SHARE = 0.7  # the initial weight of the best duals in the smoothed duals
+_ROUNDS = 500  # most rounds of cuts
+_ENOUGH = 3e-4  # while a round raises the value by this share, only capacity cuts
 _LITTLE = 5e-5  # cuts have stalled if a round raises the value by a smaller share
-# Fix arcs when the gap is below the first number, and again each time when the gap has
-# shrunk by the second factor.
+# Arcs are fixed when the gap is below _FIX_GAP, and again whenever the gap has shrunk
+# by the factor _SHRUNK since the last time (_SHRUNK_LITTLE if cuts have stalled).
 _FIX_GAP, _SHRUNK = 0.025, 0.8
-_SHRUNK_LITTLE = 0.93  # the second factor when cuts have stalled
-_MOST_LABELS = 60_000  # if a pricing settles more labels, fixing takes too long
-# The limits of the enumeration, by the gap below which they apply.
+_SHRUNK_LITTLE = 0.93
+_MOST_LABELS = 60_000  # if a pricing settles more labels, fixing would take too long
+# The limits of the enumeration. Each applies if the gap is below its key.
 _ROOMS = {
     0.0045: Room(paths=4_000_000, routes=1_000_000),
     0.008: Room(paths=1_000_000, routes=250_000),
@@ -57,17 +58,17 @@ _ROOMS = {
 
 class Root:
     """
-    Column generation with cuts at the root node, until few routes are left.
+    Column generation with cuts at the root node, until few enough routes are left.
 
     Parameters
     ----------
     whole
         The instance.
     goal
-        The largest cost, in units, of a plan that counts as better than the best known
-        one.
+        A plan counts as better than the best known plan if its cost, in units, is at
+        most this. Such a plan is called "within the goal".
     tours
-        Tours of good plans, which are the first columns.
+        Tours of good plans. They are the first columns.
     seconds_left
         Called often; the computation ends when it returns 0 or less.
 
@@ -77,7 +78,8 @@ class Root:
         A lower bound, in units, on all plans within the goal. If it is above the goal,
         there is no such plan.
     pool
-        All routes that a plan within the goal can have; None until they are enumerated.
+        All routes that a plan within the goal can contain, as rows; None until they are
+        enumerated.
     """
 
     def __init__(
@@ -88,8 +90,8 @@ class Root:
         seconds_left: Callable[[], float],
     ) -> None:
         self.pricer = Pricer(whole, seconds_left)
-        self._center = _first_duals(whole, tours)  # later the duals of the best bound
-        # While the master has few routes, its duals oscillate, so they are limited.
+        self._center = _first_duals(whole, tours)  # later, the duals of the best bound
+        # While the master has few routes, its duals oscillate. So they are limited.
         self.master = Master(whole, _DUAL_LIMIT * self._center[:-1])
         self._duals_limited = True
         self.master.add_routes([*tours, *((c,) for c in range(1, whole.size))])
@@ -105,8 +107,9 @@ class Root:
 
     def run(self) -> Iterator[None]:
         """Raise the bound; yield whenever it may have risen."""
-        # First, capacity cuts with routes from a heuristic pricing, which proves no
-        # bound. An exact pricing after each round gives an early bound and more routes.
+        # At first, only capacity cuts are added, and routes come from a heuristic
+        # pricing, which gives no bound. One exact pricing after each round gives an
+        # early bound and further routes.
         for number in range(_ROUNDS):
             before = self.master.solution.value
             yield from self._converge(BY_COST)
@@ -144,10 +147,12 @@ class Root:
 
     def _converge(self, last: int = EXACT) -> Iterator[None]:
         """
-        Generate columns in ever more exact pricing modes, up to mode ``last``.
+        Generate columns in one pricing mode after the other, up to mode ``last``.
 
-        It ends when pricing in that mode finds no new route, or when the master's value
-        is close to the bound of the duals. It yields after each pricing.
+        Each mode is more exact than the previous one. The last mode ends when pricing
+        finds no new route, or when the master's value is close to the bound of the
+        duals. Pricing uses smoothed duals: a weighted mean of the best duals so far and
+        those of the master. Yield after each pricing.
         """
         mode, best, share = BY_COST, -math.inf, _SHARE
         while True:
@@ -171,7 +176,7 @@ class Root:
             near = value * DUAL_UNIT - best < max(self.goal - best, 0) * allowed
             if new and not near:
                 if mode == EXACT and new > _FEW and self._has_rows():
-                    mode, best = WITHOUT_CUTS, -math.inf  # much faster
+                    mode, best = WITHOUT_CUTS, -math.inf  # this mode is much faster
             elif self._duals_limited:
                 self._duals_limited = False
                 self.master.change_penalties(2 * max(self.goal / DUAL_UNIT, 1.0))
@@ -187,9 +192,11 @@ class Root:
         """
         Return the next weight of the best duals so far in the smoothed duals.
 
-        The weight falls if the bound rises towards the duals of the master (Pessoa et
-        al., "Automation and Combination of Linear-Programming Based Stabilization
-        Techniques in Column Generation", INFORMS Journal on Computing 2018).
+        ``direction`` leads from the best duals to those of the master. If the bound
+        increases in this direction, the weight is reduced, otherwise it is increased
+        (Pessoa et al., "Automation and Combination of Linear-Programming Based
+        Stabilization Techniques in Column Generation", INFORMS Journal on Computing
+        2018).
         """
         if not priced.routes:
             return share
@@ -203,7 +210,7 @@ class Root:
         """
         Price with these duals and add the routes found to the master.
 
-        Return the result of pricing, and the number of routes that are new.
+        Return (result of pricing, number of new routes).
         """
         reduced = self.pricer.reduce(self.master.cuts, duals)
         fleet = min(0, round(duals[self.master.whole.size - 1] * DUAL_UNIT))
@@ -219,8 +226,8 @@ class Root:
         """
         Fix arcs and enumerate routes if the gap has shrunk enough since the last time.
 
-        ``stalled`` says that cuts raise the bound only little. The enumeration may then
-        find as many paths and routes as the largest limits allow.
+        ``stalled`` says whether cuts have nearly ceased to raise the bound. Then the
+        enumeration has its largest limits.
         """
         gap = (self.goal - self.bound) / max(self.goal, 1)
         if self.pricer.num_labels > _MOST_LABELS:
@@ -253,7 +260,7 @@ class Root:
 
 
 def _first_duals(whole: WholeInstance, tours: Sequence[Route]) -> NDArray[np.float64]:
-    """Return initial duals: the cost of each tour is shared among its customers."""
+    """Return initial duals: the cost of each tour is divided among its customers."""
     costs = whole.costs / DUAL_UNIT
     near = np.sort(costs[1:, 1:] + costs[1:, 1:].T, axis=1)[:, :4].sum(axis=1) / 6
     far = (costs[0, 1:] + costs[1:, 0]) * whole.demands[1:] / whole.capacity

@@ -1,11 +1,11 @@
 """
-Branch and cut over all routes that a better plan can have.
+Branch and cut over all routes that a better plan can contain.
 
-Each node of the tree has a list of routes. The linear program over them is solved with
-a few of the routes, and the others are priced one by one. Routes whose reduced cost
-exceeds the gap are dropped. When further cuts raise the bound only little, the node
-branches on a pair of customers: they are in the same tour in one branch, and in
-different tours in the other (Ryan and Foster).
+Each node of the tree has a list of routes. Its linear program begins with a few of
+them; the others are priced one by one, and added if their reduced cost is negative.
+Routes whose reduced cost exceeds the gap are dropped. When cuts hardly raise the bound
+any more, the node branches on a pair of customers: they are in the same tour in one
+branch, and in different tours in the other (Ryan and Foster).
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 __all__ = ["RoutePool", "walk"]
 
 _FIRST = 600  # routes in the first linear program
-_ENTERING = 500  # the most routes that one pricing adds to a linear program
-_ROUNDS = 40  # the most rounds of cuts in one node
-_STALLED = 3  # a node branches after this many rounds in a row that gain little
+_ENTERING = 500  # most routes that one pricing adds to a linear program
+_ROUNDS = 40  # most rounds of cuts in one node
+_STALLED = 3  # a node branches after this many rounds of little gain in a row
 _GAIN = 1e-4  # a round gains little if the bound rises by less than this share
-_CANDIDATES = 6  # the most pairs of customers that are tried for strong branching
+_CANDIDATES = 6  # most pairs of customers that strong branching tries
 _NEGLIGIBLE = 1e-9  # a reduced cost below this share of the cost counts as zero
 _ARTIFICIAL = 20  # an artificial column costs as much as this many plans
 
 
 @dataclass(order=True)
 class Node:
-    """A node of the tree: its routes, and a lower bound on the plans made of them."""
+    """A node of the tree: its routes, and a lower bound on plans of these routes."""
 
     bound: int
     number: int
     routes: NDArray[np.int16] = field(compare=False)  # (R, L), see `master.pad`
-    first: NDArray[np.bool_] = field(compare=False)  # (R,): for the first program
+    first: NDArray[np.bool_] = field(compare=False)  # (R,): in the first program
     cuts: list[Cut] = field(compare=False)
 
 
@@ -63,15 +63,15 @@ class RoutePool:
     pricer
         Turns duals into reduced costs, and checks the time limit.
     routes
-        All routes that a plan within the goal can have, as rows.
+        All routes that a plan within the goal can contain, as rows.
     master
-        The solved master. The tree takes over its cuts, and its duals select the routes
-        of the first linear program.
+        The solved master of the root. The tree begins with its cuts. Its duals select
+        the routes of the first linear program.
     bound
         A lower bound on the cost of all plans within the goal.
     goal
-        The largest cost, in units, of a plan that counts as better than the best known
-        one.
+        A plan counts as better than the best known plan, or "within the goal", if its
+        cost, in units, is at most this.
     found
         Called with the tours of a better plan; returns the new goal.
 
@@ -81,8 +81,9 @@ class RoutePool:
         A lower bound on all plans within the goal. If it is above the goal, there is no
         such plan.
     stuck
-        Whether the linear program of a node has an integral solution that, computed
-        exactly, is not within the goal. The search then ends with the present bound.
+        Whether the linear program of a node has an integral solution that is not within
+        the goal if its cost is computed exactly. The search then ends with the present
+        bound.
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class RoutePool:
         self.bound = max(self.bound, min(least, self._goal + 1))
 
     def _branch(self, node: Node) -> list[Node]:
-        """Return the nodes that replace a node; none if it contains no better plan."""
+        """Return the nodes that replace a node; none if it has no better plan."""
         master = self._tighten(node, _ROUNDS)
         if node.bound > self._goal:
             return []
@@ -147,9 +148,7 @@ class RoutePool:
         return [node]
 
     def _tighten(self, node: Node, rounds: int) -> Master:
-        """
-        Raise the bound of a node by cuts and drop useless routes; return its master.
-        """
+        """Raise the bound of a node by cuts, and drop routes; return its master."""
         most = _ARTIFICIAL * max(self._goal / DUAL_UNIT, 1.0)
         master = Master(self._whole, most, once=True)
         master.add_cuts(node.cuts)
@@ -198,8 +197,9 @@ class RoutePool:
         """
         Return pairs of customers to branch on (Ryan and Foster), the best first.
 
-        The values of the routes that serve both customers have a sum strictly between 0
-        and 1. Pairs whose sum is closest to 0.5 come first.
+        For each pair, the values of the routes that serve both customers are added up.
+        The sum must be strictly between 0 and 1. Pairs with a sum close to 0.5 come
+        first.
         """
         routes, values = master.support()
         together = np.zeros((self._whole.size, self._whole.size))
@@ -212,7 +212,7 @@ class RoutePool:
 
     def _strongest(self, node: Node, pairs: list[tuple[int, int]]) -> list[Node]:
         """
-        Return the branches of the pair whose branches have the highest bounds.
+        Try each pair; return the branches of the pair that raises the bounds most.
 
         Branches whose bound exceeds the goal are left out.
         """
@@ -242,13 +242,13 @@ class RoutePool:
 
 
 def _tours(rows: NDArray[np.int16]) -> list[Route]:
-    """Return rows of routes as tuples of customers."""
+    """Return routes, given as rows, as tuples of customers."""
     return [tuple(row[row > 0].tolist()) for row in rows]
 
 
 @compiled()
 def walk(graph: Graph, routes: Any) -> Any:
-    """Return the reduced cost of each route, shape (R,)."""
+    """Return the reduced cost of each route; routes have shape (R, L)."""
     costs = np.zeros(len(routes), np.int64)
     odd = np.zeros(graph.members.shape[1], np.uint64)
     for route in range(len(routes)):

@@ -3,10 +3,11 @@ Subset-row cuts on three customers, with limited memory.
 
 At most one tour of a plan visits two or more of three customers. A route that visits
 them k times has the coefficient ⌊k/2⌋ (Jepsen et al., "Subset-Row Inequalities Applied
-to the Vehicle-Routing Problem with Time Windows", Operations Research 2008). With a
-limited memory, a route forgets an odd visit when it leaves the cut's memory, a set of
-customers: the cut is weaker, and pricing is faster (Pecin et al., "Improved
-Branch-Cut-and-Price for Capacitated Vehicle Routing", 2017).
+to the Vehicle-Routing Problem with Time Windows", Operations Research 2008). With
+limited memory, each cut has a set of customers as its memory. When a route visits a
+customer outside of this set, a first visit to the three customers that has no second
+one yet is forgotten. So the cut is weaker, but pricing is faster (Pecin et al.,
+"Improved Branch-Cut-and-Price for Capacitated Vehicle Routing", 2017).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SubsetRow", "count_pairs", "find_subset_rows"]
 
-_VIOLATION = 0.03  # the least violation that is worth a cut
-_PER_CUSTOMER = 5  # the most new cuts that contain the same customer
+_VIOLATION = 0.03  # smaller violations are not worth a cut
+_PER_CUSTOMER = 5  # most new cuts that contain the same customer
 
 
 class SubsetRow(NamedTuple):
@@ -46,8 +47,10 @@ def find_subset_rows(
     """
     Return cuts that a fractional solution violates, the most violated ones first.
 
-    With ``limited``, the memory of a cut has only the customers that the routes of this
-    solution need for their full coefficients. Otherwise it has all customers.
+    ``routes`` and ``values`` are the solution, ``size`` is the number of locations, and
+    ``most`` the maximum number of cuts. With ``limited``, the memory of a cut has only
+    the customers that the routes of this solution need for their full coefficients.
+    Otherwise it has all customers.
     """
     visits = np.zeros((len(routes), size), np.int64)
     for number, route in enumerate(routes):
@@ -73,12 +76,10 @@ def find_subset_rows(
 
 
 def _remembered(route: tuple[int, ...], triple: tuple[int, ...]) -> list[int]:
-    """
-    Return the stops that a cut's memory needs for the full coefficient of this route.
-    """
+    """Return the stops that must be in a cut's memory for this route to count fully."""
     places = [place for place, stop in enumerate(route) if stop in triple]
     pairs = [(places[k], places[k + 1]) for k in range(len(places) - 1)]
-    if len(places) == 3:  # the coefficient is 1, so one pair suffices: the nearer one
+    if len(places) == 3:  # the coefficient is 1, so the closer pair suffices
         pairs = [min(pairs, key=lambda pair: pair[1] - pair[0])]
     else:
         pairs = pairs[::2]
@@ -88,7 +89,9 @@ def _remembered(route: tuple[int, ...], triple: tuple[int, ...]) -> list[int]:
 @compiled()
 def _find_triples(visits: Any, values: Any, least: Any) -> Any:
     """
-    Return the triples whose cut is violated by more than ``least``, and the violations.
+    Return (triples, violations) of the cuts violated by more than ``least``.
+
+    ``visits`` says how often each route visits each location.
     """
     n = visits.shape[1]
     triples = np.empty((20_000, 3), np.int64)
@@ -122,7 +125,7 @@ def count_pairs(routes: Any, customers: Any, memories: Any) -> Any:
     Return the coefficient of each route in each cut, shape (R, K).
 
     Routes have shape (R, L): the depot, customers, and zeros to the end. ``customers``
-    and ``memories`` have shape (K, n).
+    and ``memories`` are masks of locations, shape (K, n).
     """
     counts = np.zeros((len(routes), len(customers)), np.int64)
     for route in range(len(routes)):

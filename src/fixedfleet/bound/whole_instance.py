@@ -21,7 +21,7 @@ __all__ = ["TOLERANCE", "WholeInstance", "make_whole"]
 # all costs are whole numbers, no plan is cheaper at all.
 TOLERANCE = Fraction(1, 10**7)
 _BITS = 42  # bits of a plan's cost, so that sums of duals and labels fit into 64 bits
-_MOST_STEPS = 4000  # the largest capacity, in steps, that labels are counted by
+_MOST_STEPS = 4000  # the largest capacity in steps; the loads of labels are steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +32,18 @@ class WholeInstance:
     Attributes
     ----------
     costs
-        Shape (n, n) with n = N + 1: twice the distance, rounded down to a unit. Half of
-        the vehicle cost is in each arc from and to the depot.
+        Shape (n, n) with n = N + 1: twice the distance of each arc in units, rounded
+        down. Each arc from or to the depot also has half of the vehicle cost.
     unit
-        The number of units per user's unit of length. Because costs are doubled, a cost
-        in units is ``2 · unit · cost``.
+        The number of units per unit of length of the user. Because costs are doubled,
+        a cost in units is ``2 · unit · cost``.
     demands, capacity
         As in :attr:`Instance.demand_units`.
     steps, limit
-        Demands and capacity for the labels, each customer's at least 1. Every tour
-        within the capacity is within the limit. The converse holds if ``limit`` is
-        small enough; otherwise demands are rounded down to coarser steps.
+        Demands and capacity in steps, by which labels are ordered. Each customer has at
+        least one step. If the capacity is large, demands are rounded down to coarse
+        steps. Then every tour within the capacity is within the limit, but a tour
+        within the limit may exceed the capacity.
     vehicles, fewest
         The largest and the smallest number of tours that a plan can have.
     allowed
@@ -71,7 +72,7 @@ class WholeInstance:
         return len(self.demands)
 
     def cost_of(self, tours: list[tuple[int, ...]]) -> int:
-        """Return the cost of tours in units, which is never above their true cost."""
+        """Return the cost of tours in units. It never exceeds their true cost."""
         ends = [([0, *tour], [*tour, 0]) for tour in tours]
         return sum(int(self.costs[start, end].sum()) for start, end in ends)
 
@@ -79,14 +80,14 @@ class WholeInstance:
         """
         Return the largest cost, in units, that a plan cheaper than ``cost`` can have.
 
-        If no plan costs at most this many units, a plan of this cost is optimal.
+        If no plan costs at most this many units, a plan that costs ``cost`` is optimal.
         """
         exact = Fraction(cost)
         exact = exact - 1 if self.whole else exact * (1 - TOLERANCE)
         return math.floor(2 * self.unit * exact)
 
     def to_user(self, bound: int) -> float:
-        """Return the largest cost that a bound in units proves, in the user's unit."""
+        """Return a lower bound, given in units, in the user's unit of cost."""
         exact = Fraction(bound) / (2 * self.unit)
         if self.whole:
             return float(math.ceil(exact))
@@ -95,11 +96,11 @@ class WholeInstance:
 
 
 def make_whole(instance: Instance, plan: Plan, vehicle_cost: float) -> WholeInstance:
-    """Return an instance in whole numbers; its unit suits the cost of this plan."""
+    """Return an instance in whole numbers; the cost of the plan determines the unit."""
     cost = plan.cost_v(instance, vehicle_cost)
     distances, demands = instance.distances, instance.demand_units
     exponent = _BITS - math.frexp(cost)[1] if cost > 0 else 0
-    # No plan as cheap as this one has an arc that is longer than it.
+    # A plan that costs at most as much has no arc longer than the cost.
     allowed = distances <= cost
     halves = 2 * np.floor(np.ldexp(np.where(allowed, distances, 0.0), exponent))
     halves[0] += math.floor(math.ldexp(vehicle_cost, exponent))
@@ -129,11 +130,12 @@ def _count_in_steps(
     demands: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.int64], int]:
     """
-    Return demands and capacity in coarser steps; each customer has at least one.
+    Return (demands, capacity) in coarser steps; each customer has at least one step.
 
     Demands are rounded down. Let z be the number of customers whose demand is less than
-    one step. Each of them counts 1, and one step of the others counts z + 1. So a tour
-    within the capacity that visits each customer at most once is never refused.
+    one step. Each of them counts as 1, and each step of the others counts as z + 1. So
+    every tour that is within the capacity and visits each customer at most once is also
+    within the returned capacity.
     """
     common = int(np.gcd.reduce(demands)) or 1
     coarse = common

@@ -1,4 +1,4 @@
-"""Is the fleet large enough? Bounds, packings, and the verdict with its proof."""
+"""Decide whether a fleet is large enough: bounds, packings, verdicts with proofs."""
 
 from fixedfleet.fleet.verdict import (
     BatchVerdict,

@@ -1,4 +1,8 @@
-"""Exact packing by OR-Tools CP-SAT; no other file in this folder imports OR-Tools."""
+"""
+Exact packing of demands into vehicles by OR-Tools CP-SAT.
+
+No other module in this folder imports OR-Tools.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +24,11 @@ NoPacking = Literal["impossible", "undecided"]
 # A model with more arcs takes longer to build than most time limits.
 _MOST_ARCS = 40_000
 _LONGEST_LIMIT = 1_000_000  # seconds
-_ARC_SECONDS = 1e-5  # to build the model, for each arc
+_ARC_SECONDS = 1e-5  # time per arc to build the model
 
 
 def load() -> Any:
-    """Import CP-SAT, which takes part of a second the first time."""
+    """Import and return CP-SAT, which takes part of a second the first time."""
     from ortools.sat.python import cp_model
 
     return cp_model
@@ -34,15 +38,16 @@ def pack_exactly(
     sizes: Sequence[int], capacity: int, vehicles: int, deadline: Deadline
 ) -> Packing | NoPacking:
     """
-    Pack demands from 1 to the capacity into a fleet, or prove it impossible.
+    Pack demands into a fleet of equal vehicles, or prove that this is impossible.
 
-    CP-SAT solves the arc-flow model (Valério de Carvalho): vehicles are paths of loads.
-    The model does not distinguish equal demands or equal vehicles, so the solver does
-    not search through packings that differ only in numbering. Its relaxation is far
-    tighter than that of a model with one variable per demand and vehicle.
+    Each demand must be from 1 to the capacity. CP-SAT solves the arc-flow model
+    (Valério de Carvalho): a vehicle is a path from load to load. The model does not
+    distinguish equal demands or equal vehicles, so the solver does not search through
+    packings that differ only in numbering. Its relaxation is far tighter than that of a
+    model with one variable per demand and vehicle.
 
-    The answer is ``"undecided"`` when the deadline is over, and if too many different
-    loads can occur.
+    The answer is ``"undecided"`` if the deadline is over first, or if too many
+    different loads are possible.
     """
     answer = pack_mixed(sizes, {capacity: vehicles}, deadline)
     return answer if isinstance(answer, str) else [sizes for _, sizes in answer]
@@ -52,12 +57,12 @@ def pack_mixed(
     sizes: Sequence[int], fleet: dict[int, int], deadline: Deadline
 ) -> list[tuple[int, list[int]]] | NoPacking:
     """
-    Pack demands into vehicles of several capacities, or prove it impossible.
+    Pack demands into vehicles of several capacities, or prove that it is impossible.
 
-    ``fleet`` has the number of vehicles of each capacity. The model is that of
-    :func:`pack_exactly`; a path may also end at the largest load of each capacity, as
-    often as there are such vehicles. Return the capacity and the demands of each
-    vehicle that is used.
+    ``fleet`` has the number of vehicles of each capacity. Return (capacity, demands) of
+    each vehicle that is used. The model is that of :func:`pack_exactly`, except that a
+    path may end at the largest load of any capacity, as often as there are vehicles of
+    this capacity.
     """
     counts = dict(sorted(Counter(sizes).items(), reverse=True))
     arcs = _arcs(counts, max(fleet))
@@ -69,7 +74,7 @@ def pack_mixed(
         return "undecided"
     cp = load()
     solver = cp.CpSolver()
-    solver.parameters.num_workers = 1  # with more, chance decides the packing
+    solver.parameters.num_workers = 1  # with more, the packing would be random
     solver.parameters.random_seed = 0
     solver.parameters.max_time_in_seconds = min(seconds, _LONGEST_LIMIT)
     status = solver.solve(model)
@@ -85,9 +90,9 @@ def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None
     """
     Return the arcs (load before, load after) of the arc-flow model.
 
-    An arc loads one demand into a vehicle, the largest demands first. A node is a load
-    that can occur, and a vehicle is a path from load 0. None if there are too many
-    arcs.
+    ``counts`` has the number of demands of each size, the largest first. A node is a
+    possible load. An arc loads one demand into a vehicle, and a vehicle is a path from
+    load 0. Return None if there are too many arcs.
     """
     loads = {0}
     arcs: list[tuple[int, int]] = []
@@ -115,9 +120,10 @@ def _flow_model(
     """
     Return the model, and the flow variable of each arc (tail, head, loaded).
 
-    An arc that loads nothing stands for unused room, and leads to the next larger load.
-    With several capacities, the path of a vehicle of capacity Q leaves the network at
-    the largest load of at most Q, by an arc to a sink with the number −Q.
+    An arc with ``loaded`` False stands for unused capacity: it leads to the next larger
+    load without loading a demand. With several capacities, the path of a vehicle of
+    capacity Q ends with an arc from the largest load of at most Q to a sink, whose
+    number is −Q.
     """
     model = load().CpModel()
     vehicles = sum(fleet.values())
@@ -126,7 +132,7 @@ def _flow_model(
         (tail, head, True): model.new_int_var(0, min(counts[head - tail], vehicles), "")
         for tail, head in arcs
     }
-    # A vehicle that stays at the depot has no path, so no unused room starts at 0.
+    # An unused vehicle has no path, so no arc for unused capacity starts at load 0.
     for tail, head in pairwise(nodes[1:]):
         flows[tail, head, False] = model.new_int_var(0, vehicles, "")
     for capacity, number in fleet.items() if len(fleet) > 1 else ():
@@ -153,7 +159,11 @@ def _flow_model(
 def _paths(
     flows: dict[tuple[int, int, bool], int], largest: int
 ) -> list[tuple[int, list[int]]]:
-    """Split flows into paths; return (capacity, demands) of each vehicle."""
+    """
+    Split flows into paths; return (capacity, demands) of each vehicle.
+
+    ``largest`` is the capacity of vehicles whose path does not end at a sink.
+    """
     onward: dict[int, list[tuple[int, bool]]] = {}
     for (tail, head, loaded), flow in flows.items():
         onward.setdefault(tail, []).extend([(head, loaded)] * flow)

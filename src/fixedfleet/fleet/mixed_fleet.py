@@ -1,4 +1,5 @@
-"""Packings into vehicles of several sizes, and proofs that there is none.
+"""
+Packings into vehicles of several types, and proofs that there is no packing.
 
 Only loads matter here: a vehicle type is a capacity and a number of vehicles.
 """
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fixedfleet.deadline import Deadline
     from fixedfleet.instance import Instance, VehicleType
 
-    # The type of each vehicle, and the demands that it carries.
+    # The index of a vehicle's type, and the demands that the vehicle carries.
     Load = tuple[int, list[int]]
 
 __all__ = ["MixedFleet", "name_type"]
@@ -30,17 +31,18 @@ __all__ = ["MixedFleet", "name_type"]
 
 class MixedFleet:
     """
-    Whether vehicles of several sizes can carry the demands of an instance.
+    Decide whether vehicles of several types can carry the demands of an instance.
 
-    Every demand must fit into the largest vehicle. ``packing`` is None until one is
-    found, and ``proof`` is empty until the fleet is known to be too small. The
-    constructor tries the quick ways; :meth:`search` runs the exact search.
+    Every demand must fit into the largest vehicle. ``packing`` is None until a packing
+    is found, and ``proof`` is empty until the fleet is proven to be too small. The
+    constructor tries quick packings and a quick proof; :meth:`search` runs the exact
+    search.
     """
 
     def __init__(self, instance: Instance, deadline: Deadline) -> None:
         self.instance = instance
         demands = [units for units in instance.demand_units.tolist() if units]
-        # Demands of zero take no room. Common factors make the numbers smaller.
+        # Demands of zero fit anywhere. Dividing by common factors saves work.
         self.unit = math.gcd(*demands) or 1
         self.sizes = sorted((units // self.unit for units in demands), reverse=True)
         self.capacities = [units // self.unit for units in instance.type_capacity_units]
@@ -52,11 +54,11 @@ class MixedFleet:
 
     @property
     def open(self) -> bool:
-        """Whether it is not known yet if the fleet suffices."""
+        """Whether it is still unknown if the fleet suffices."""
         return self.packing is None and not self.proof
 
     def search(self, deadline: Deadline) -> None:
-        """Decide by the exact search, unless the deadline is over first."""
+        """Decide by the exact search whether the fleet suffices, if time allows."""
         if not self.open or deadline.over():
             return
         fleet: dict[int, int] = defaultdict(int)  # vehicles by capacity
@@ -74,10 +76,11 @@ class MixedFleet:
 
     def additions(self, deadline: Deadline) -> tuple[VehicleType, Plan] | None:
         """
-        Return vehicles of one type to add so that the fleet suffices, with a packing.
+        Return vehicles of one type to add so that the fleet suffices, and a packing.
 
-        The type is the one of which the fewest are needed. On a tie, it is the one with
-        the lowest fixed cost, then the smallest. None if the deadline is over first.
+        The ``count`` of the returned type is the number of vehicles to add. The type
+        that needs the fewest vehicles is chosen; then the one with the lowest fixed
+        cost; then the smallest. Return None if the deadline is over first.
         """
         best: tuple[int, float, int, int] | None = None
         plan = Plan([])
@@ -107,9 +110,10 @@ class MixedFleet:
 
     def _prove_by_sums(self) -> str:
         """
-        Return a proof by sums that the fleet is too small; "" if there is none.
+        Return a proof that the fleet is too small; "" if this finds none.
 
-        Demands above a capacity must be carried by larger vehicles.
+        For each capacity, the demands above it are added up. If the larger vehicles
+        cannot carry their sum, the fleet is too small.
         """
         amount, unit = self.instance.amount, self.instance.unit
         demands = self.instance.demand_units
@@ -144,7 +148,7 @@ class MixedFleet:
         return packing
 
     def _rooms(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (capacity, type) of each vehicle, for these numbers of each type."""
+        """Return (capacity, index of type) of each vehicle, given each type's count."""
         return [
             (self.capacities[index], index)
             for index, number in enumerate(counts)
@@ -153,7 +157,10 @@ class MixedFleet:
 
     def _give_types(self, packing: Sequence[tuple[int, list[int]]]) -> list[Load]:
         """
-        Return a packing with the vehicle type of each load instead of the capacity.
+        Assign a vehicle type to each vehicle of a packing.
+
+        The given packing has the (capacity, demands) of each vehicle. The returned one
+        has its (index of the type, demands).
         """
         free: dict[int, list[int]] = defaultdict(list)
         for capacity, index in self._rooms(self.counts):
@@ -177,10 +184,10 @@ def best_fit_into(
     sizes: Sequence[int], rooms: Sequence[tuple[int, int]]
 ) -> list[Load] | None:
     """
-    Put each demand, largest first, where it leaves the least room.
+    Put each demand into the vehicle where it leaves the least free capacity.
 
-    ``sizes`` are in descending order. ``rooms`` has the (capacity, type) of each
-    vehicle in ascending order. Return None if a demand fits nowhere.
+    ``sizes`` has the demands in descending order. ``rooms`` has the (capacity, index of
+    type) of each vehicle in ascending order. Return None if a demand fits nowhere.
     """
     packing: list[Load] = [(index, []) for _, index in rooms]
     left = [(room, vehicle) for vehicle, (room, _) in enumerate(rooms)]
@@ -197,7 +204,12 @@ def best_fit_into(
 def fill_in_order(
     sizes: Sequence[int], rooms: Sequence[tuple[int, int]], deadline: Deadline
 ) -> list[Load] | None:
-    """Fill one vehicle after the other as far as possible; None if demands are left."""
+    """
+    Fill one vehicle after the other as far as possible, in the order of ``rooms``.
+
+    ``rooms`` has the (capacity, index of type) of each vehicle. Return None if demands
+    are left, if this would take too long, or if the deadline is over first.
+    """
     if not is_quick(len(sizes), max(room for room, _ in rooms), len(rooms)):
         return None
     rest, packing = sorted(sizes), []
@@ -209,6 +221,6 @@ def fill_in_order(
 
 
 def name_type(one: VehicleType) -> str:
-    """Describe vehicles to add: "2 more vehicles of type 'large'"."""
+    """Return a text for vehicles to add: "2 more vehicles of type 'large'"."""
     kind = f"type {one.name!r}" if one.name else f"capacity {one.capacity:g}"
     return f"{count(one.count, 'more vehicle')} of {kind}"

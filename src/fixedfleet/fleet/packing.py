@@ -1,7 +1,7 @@
 """
-Quick packings of demands into vehicles: they show that a fleet suffices.
+Quick packings of demands into vehicles. A packing proves that a fleet suffices.
 
-Demands are from 1 to the capacity.
+All demands must be from 1 to the capacity.
 """
 
 from __future__ import annotations
@@ -24,20 +24,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Packing", "best_fit", "best_fit_batch", "fill", "is_quick", "take_fullest"]
 
-# The demands that each vehicle carries.
+# For each vehicle, the demands that it carries.
 Packing = list[list[int]]
 
 # `fill` takes one step per vehicle and demand, on an integer with one bit per unit of
 # capacity. With more work than this, it would take more than a second.
 _MOST_WORK = 5_000_000
-_MOST_BITS = 2**30  # of all these integers together: 128 MiB
+_MOST_BITS = 2**30  # limit on the size of all these integers together: 128 MiB
 _NEVER = Deadline()
 
 
 def best_fit(sizes: Sequence[int], capacity: int) -> Packing:
-    """Put each demand, largest first, into the vehicle where it leaves least room."""
+    """
+    Return a packing by best fit, into as many vehicles as this needs.
+
+    Each demand, the largest first, is put where it leaves the least free capacity.
+    """
     packing: Packing = []
-    rooms: list[tuple[int, int]] = []  # (room, vehicle), rising
+    rooms: list[tuple[int, int]] = []  # (free capacity, vehicle), ascending
     for size in sorted(sizes, reverse=True):
         place = bisect_left(rooms, (size, 0))
         if place < len(rooms):
@@ -52,14 +56,14 @@ def best_fit(sizes: Sequence[int], capacity: int) -> Packing:
 
 def best_fit_batch(batch: InstanceBatch) -> tuple[PlanBatch, NDArray[np.bool_]]:
     """
-    Pack every instance of a batch by best fit, all instances together.
+    Pack all instances of a batch by best fit.
 
-    Return plans, and whether each serves every customer within capacity and fleet,
-    shape (B,). Do not use the other plans.
+    Return (plans, packed). ``packed`` has shape (B,) and says which plans serve every
+    customer within capacity and fleet. The other plans must not be used.
     """
     from fixedfleet.fleet.packing_loop import best_fit_rows
 
-    fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours would stay empty
+    fleet = np.minimum(batch.vehicles, batch.sizes)  # further vehicles would stay empty
     largest = batch.demands.max(initial=0)
     # Small integers are sorted faster. Padding comes last.
     below = (largest - batch.demands).astype(np.min_scalar_type(largest))
@@ -77,13 +81,13 @@ def fill(
     deadline: Deadline = _NEVER,
 ) -> Packing | None:
     """
-    Fill one vehicle after the other as far as possible.
+    Return a packing that fills one vehicle after the other as far as possible.
 
     With ``rng``, each vehicle takes one of its fullest loads at random, so that demands
     of all sizes are left for the last vehicles. This is best if many demands share a
-    vehicle. Without it, each vehicle takes the largest demand left and fills up with
-    others. This is best if few demands share a vehicle. Return None if there are too
-    many demands or units to do this within a second, or if the deadline is over first.
+    vehicle. Without ``rng``, each vehicle takes the largest demand that is left and
+    fills up with others. This is best if few demands share a vehicle. Return None if
+    this would take more than a second, or if the deadline is over first.
     """
     if not is_quick(len(sizes), capacity, sum(sizes) // capacity + 1):
         return None
@@ -109,7 +113,11 @@ def is_quick(demands: int, capacity: int, vehicles: int) -> bool:
 
 
 def take_fullest(rest: list[int], room: int) -> list[int]:
-    """Remove the demands with the largest sum within room from rest; return them."""
+    """
+    Remove from ``rest`` the demands with the largest sum up to ``room``.
+
+    Return the removed demands.
+    """
     within = (1 << (room + 1)) - 1
     sums = [1]  # bit s of sums[i]: some of the first i demands add up to s
     for size in rest:

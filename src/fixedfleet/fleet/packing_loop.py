@@ -1,4 +1,4 @@
-"""Best fit for many instances, compiled."""
+"""Packing of many instances by best fit, as a compiled loop."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ def best_fit_rows(
     demands: Any, order: Any, sizes: Any, capacity: Any, vehicles: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """
-    Put each demand into the vehicle where it leaves least room, the first of equals.
+    Put each demand into the vehicle where it leaves the least free capacity.
 
-    ``order`` has the customers, from 0, in the order in which they are packed; it has
-    the shape (B, N) of the demands. Customers, capacity and vehicles of each instance
-    have shape (B,).
+    On a tie, the first such vehicle is taken. ``order`` has the customers, from 0, in
+    the order in which they are packed; like ``demands``, it has shape (B, N). ``sizes``
+    has the number of customers of each instance. It, ``capacity`` and ``vehicles`` have
+    shape (B,).
 
-    Returns the vehicle of each customer, shape (B, N), and whether all customers of an
-    instance were packed, shape (B,). Padding and customers that fit nowhere have a
-    vehicle number that no instance has.
+    Returns (chosen, packed): the vehicle of each customer, shape (B, N), and whether
+    all customers of an instance were packed, shape (B,). Padding and customers that fit
+    nowhere get the largest number of vehicles as their vehicle, which does not exist.
     """
     count, n = demands.shape
     none = vehicles.max() if count else 0

@@ -1,4 +1,4 @@
-"""What windows and shifts rule out, and an order of stops that may meet them."""
+"""Customers that windows and shifts rule out, and an order of stops to meet them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["find_unreachable", "order_by_time"]
 
 def find_unreachable(instance: Instance) -> str:
     """
-    Name the first customer that no vehicle can serve in time; "" if there is none.
+    Return a sentence about the first customer that no vehicle can serve in time.
 
-    This is so if every vehicle arrives after the window has closed, or is back after
-    its shift has ended, although it serves this customer only. Travel times are those
-    of the fastest paths, which may pass other customers.
+    Every vehicle that serves only this customer arrives after the window has closed, or
+    is back after its shift has ended. Travel times are those of the fastest paths,
+    which may pass other customers. Return "" if there is no such customer.
     """
     there, back = instance.travel_times[0], instance.travel_times[:, 0]
     wrong = _too_late(instance, there, back)
-    if wrong:  # the direct way may not be the fastest
+    if wrong:  # a path over other customers may be faster
         times = instance.travel_times
         wrong = _too_late(instance, _fastest(times), _fastest(times.T))
     if not wrong:
@@ -42,7 +42,11 @@ def find_unreachable(instance: Instance) -> str:
 def _too_late(
     instance: Instance, there: NDArray[np.float64], back: NDArray[np.float64]
 ) -> dict[int, str]:
-    """Return why customers cannot be served, with these travel times there and back."""
+    """
+    Return why customers cannot be served in time, by customer.
+
+    ``there`` and ``back`` have the travel times from and to the depot.
+    """
     found = {}
     clock = instance.clock
     for customer in range(1, instance.num_customers + 1):
@@ -81,7 +85,7 @@ def _too_late(
 
 def _fastest(times: NDArray[np.float64]) -> NDArray[np.float64]:
     """
-    Return the travel times of the fastest paths from the depot.
+    Return the travel time from the depot to each location, by the fastest path.
 
     Such a path may pass other customers.
     """
@@ -97,7 +101,8 @@ def order_by_time(plan: Plan, instance: Instance) -> Plan:
     """
     Return the plan with the stops of each tour sorted by the end of their windows.
 
-    Of stops with the same end, the one that is reached fastest comes next.
+    Among stops whose windows end at the same time, the one that is reached fastest from
+    the previous stop comes next.
     """
     closes = np.full(instance.num_customers, math.inf)
     if instance.windows is not None:

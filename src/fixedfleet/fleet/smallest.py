@@ -30,15 +30,15 @@ class SmallestFleet:
     """
     Bounds on the smallest fleet that can carry the demands of an instance.
 
-    Each lower bound has a proof, and the upper bound has a packing. The constructor
-    tries the quick bounds and packings. All but the first packing end with the
-    deadline. :meth:`search` runs the exact search. Every demand must fit into a
-    vehicle.
+    Every demand must fit into a vehicle. Each lower bound has a proof, and the upper
+    bound is the number of vehicles of a packing. The constructor computes quick bounds
+    and packings; only the first packing ignores the deadline. :meth:`search` runs the
+    exact search.
     """
 
     def __init__(self, instance: Instance, deadline: Deadline) -> None:
         self.instance = instance
-        # Demands of zero take no room. Common factors make the numbers smaller.
+        # Demands of zero fit anywhere. Dividing by common factors saves work.
         demands = [units for units in instance.demand_units.tolist() if units]
         self.unit = math.gcd(*demands) or 1
         self.sizes = [units // self.unit for units in demands]
@@ -61,14 +61,16 @@ class SmallestFleet:
 
     @property
     def open(self) -> bool:
-        """Whether the smallest fleet is not known yet."""
+        """Whether the smallest fleet is still unknown."""
         return self.lower < self.upper
 
     def search(self, vehicles: int, deadline: Deadline) -> None:
         """
-        Run the exact search: first for the given fleet, then for the smallest one.
+        Run the exact search for this number of vehicles, then for the smallest fleet.
 
-        It ends with the deadline, or at the first fleet that it cannot decide.
+        The second part tries the lower bound and then larger fleets. It ends when the
+        smallest fleet is known, when the deadline is over, or at the first fleet that
+        it cannot decide.
         """
         self._decide(vehicles, deadline)
         while self.open:
@@ -96,7 +98,7 @@ class SmallestFleet:
         return next(proof for bound, proof in self.proofs if bound > vehicles)
 
     def plan(self) -> Plan:
-        """Return the best packing as a plan; tour 1 also serves demands of zero."""
+        """Return the best packing as a plan. Tour 1 also serves demands of zero."""
         customers = defaultdict(list)
         for customer, units in enumerate(self.instance.demand_units.tolist()[1:], 1):
             customers[units].append(customer)
@@ -108,7 +110,7 @@ class SmallestFleet:
         return Plan([[*first, *customers[0]], *others])
 
     def _decide(self, vehicles: int, deadline: Deadline) -> None:
-        """Decide about one fleet by the exact search."""
+        """Decide by the exact search whether this number of vehicles suffices."""
         if not self.lower <= vehicles < self.upper or deadline.over():
             return
         answer = exact_packing.pack_exactly(
@@ -122,13 +124,13 @@ class SmallestFleet:
             self._keep(answer)
 
     def _raise_lower(self, bound: int, proof: str) -> None:
-        """Keep a lower bound that is higher than the best one so far."""
+        """Store a lower bound and its proof, if it is higher than the best so far."""
         if bound > self.lower:
             self.lower = bound
             self.proofs.append((bound, proof))
 
     def _keep(self, packing: Packing | None) -> None:
-        """Keep a packing that needs fewer vehicles than the best one so far."""
+        """Store a packing, if it needs fewer vehicles than the best so far."""
         if packing is not None and len(packing) < self.upper:
             self.packing = packing
 
@@ -140,7 +142,8 @@ def martello_toth(sizes: Sequence[int], capacity: int) -> int:
     Take a threshold a ≤ Q/2. No two demands above Q/2 share a vehicle, and a demand
     above Q − a leaves no room for a demand of a or more. So the demands from a to Q/2
     must fit beside the demands from Q/2 to Q − a, or into further vehicles. L2 is the
-    largest bound over all thresholds. With a = 0, it is at least ⌈Σq/Q⌉.
+    largest of these bounds over all thresholds. Because a = 0 is among them, L2 is at
+    least ⌈Σq/Q⌉.
     """
     ordered = sorted(sizes)
     sums = list(accumulate(ordered, initial=0))

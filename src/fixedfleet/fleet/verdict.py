@@ -1,4 +1,4 @@
-"""The verdict on a fleet: whether it suffices, the proof, and which fleet would."""
+"""The verdict on a fleet: whether it suffices, why, and which fleet would suffice."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = [
 
 Status = Literal["feasible", "impossible", "undecided"]
 
-_QUICK_SECONDS = 0.02  # for the packings that show whether an exact search is needed
+_QUICK_SECONDS = 0.02  # limit of the quick packings, before an exact search
 
 
 @dataclass(frozen=True, repr=False)
 class FleetVerdict:
     """
-    Whether a fleet suffices, why, and which one would.
+    Whether a fleet suffices, why, and which fleet would suffice.
 
     Attributes
     ----------
@@ -54,17 +54,19 @@ class FleetVerdict:
     lower_bound
         Fewer vehicles than this are proven not to suffice.
     upper_bound
-        This many are proven to suffice; None if no fleet suffices.
+        This many vehicles are proven to suffice; None if no such number is known.
     packing
-        The proof of ``feasible``: a plan within the fleet. Its tours are not short.
+        The proof of ``feasible``: a plan within the fleet, whose tours are not made
+        short. None for any other status.
     smallest_packing
-        A plan with ``upper_bound`` vehicles; None if no fleet suffices.
+        A plan with at most ``upper_bound`` vehicles; None if there is no upper bound.
     additions
-        If vehicles differ and are too few: vehicles of one type to add, so that the
-        fleet suffices. ``count`` is their number. ``smallest_packing`` uses them.
+        If vehicles differ and are too few: vehicles of one type which, added to the
+        fleet, make it suffice. Its ``count`` is the number to add, and
+        ``smallest_packing`` uses them. None otherwise.
     advice
-        If vehicles differ or times are given: what would suffice, and what is not
-        proven, in a sentence. Empty otherwise.
+        If vehicles differ or times are given: a sentence that says what would suffice,
+        and what is not proven. Empty otherwise.
     """
 
     status: Status
@@ -79,7 +81,7 @@ class FleetVerdict:
 
     @property
     def smallest(self) -> int | None:
-        """The smallest fleet that suffices; None if undecided or if none suffices."""
+        """The size of the smallest fleet that suffices; None if it is not known."""
         return self.lower_bound if self.smallest_is_proven else None
 
     @property
@@ -88,7 +90,7 @@ class FleetVerdict:
         return self.lower_bound == self.upper_bound
 
     def summary(self) -> str:
-        """Return the verdict in two sentences for people."""
+        """Return the verdict as text: one line on the fleet, one on the smallest."""
         if self.advice:
             smallest = self.advice
         elif self.upper_bound is None:
@@ -114,7 +116,7 @@ class FleetVerdict:
         return f"FleetVerdict({fleet}: {self.status}, {self.advice or known})"
 
     def enlarge(self, instance: Instance) -> Instance:
-        """Return the instance with the fleet of the smallest packing."""
+        """Return the instance with the fleet of :attr:`smallest_packing`."""
         if self.additions is not None:
             return _add_vehicles(instance, self.additions, self.additions.count)
         if self.smallest_packing is None:
@@ -122,16 +124,17 @@ class FleetVerdict:
         return instance.with_vehicles(self.smallest_packing.vehicles)
 
     def asked(self, instance: Instance) -> Instance:
-        """Undo :meth:`enlarge`: return the instance with the fleet of the verdict."""
+        """Undo :meth:`enlarge`: return the instance with the fleet asked about."""
         if self.additions is not None and instance.vehicles > self.vehicles:
             return _add_vehicles(instance, self.additions, -self.additions.count)
         return instance.with_vehicles(self.vehicles)
 
     def confirmed_by(self, plan: Plan, instance: Instance) -> FleetVerdict:
         """
-        Return the verdict that follows from a feasible plan for the fleet.
+        Return this verdict, changed to ``feasible`` because of a feasible plan.
 
-        A verdict of ``impossible``, or about another number of vehicles, is unchanged.
+        The verdict is returned unchanged if it is ``impossible``, or if it is about
+        another number of vehicles than the instance has.
         """
         if self.status == "impossible" or instance.vehicles != self.vehicles:
             return self
@@ -160,9 +163,10 @@ class BatchVerdict:
     statuses
         ``feasible``, ``impossible`` or ``undecided`` per instance, shape (B,).
     packings
-        A plan within the fleet where the status is ``feasible``; empty elsewhere.
+        A plan within the fleet for each instance whose status is ``feasible``; an empty
+        plan for all others.
     reasons
-        Why the other fleets are not known to suffice, by row.
+        For each other instance, why its fleet is not known to suffice, by row.
     """
 
     statuses: NDArray[np.str_]
@@ -183,8 +187,8 @@ def quick_packing_size(instance: Instance) -> int | None:
     """
     Return the number of vehicles that a quick packing uses.
 
-    None if a demand exceeds the capacity, or if vehicles differ and no packing into the
-    fleet is found.
+    Return None if a demand exceeds the capacity, or if vehicles differ and no packing
+    into the fleet is found.
     """
     if _too_large(instance):
         return None
@@ -213,7 +217,7 @@ def load_exact_packing(instance: Instance) -> None:
     """
     Import the solver of the exact search, if the verdict on an instance may need it.
 
-    Call it before the clock starts, so that the import does not count as time.
+    Call it before a time limit begins, so that the import does not use up its time.
     """
     if not _too_large(instance):
         kind = MixedFleet if instance.has_mixed_fleet else SmallestFleet
@@ -221,7 +225,7 @@ def load_exact_packing(instance: Instance) -> None:
 
 
 def _load_if_open(fleet: SmallestFleet | MixedFleet) -> None:
-    """Import the solver of the exact search, if quick packings decide nothing."""
+    """Import the solver of the exact search, unless quick packings were enough."""
     if fleet.open:
         exact_packing.load()
 
@@ -234,7 +238,7 @@ def assess_fleet(
     deadline: Deadline | None = None,
 ) -> FleetVerdict:
     """
-    Decide whether the instance's fleet can carry the demands, with the proof.
+    Return whether an instance's fleet can carry the demands, with the proof.
 
     If there are windows or shifts, the verdict is ``feasible`` only if a packing meets
     them. It is ``impossible`` if the demands do not fit, or if no vehicle can serve
@@ -248,11 +252,12 @@ def assess_fleet(
         Seconds for the exact search, which runs if bounds and quick packings do not
         settle the verdict or the smallest fleet; 0 for no exact search.
     smallest_limit
-        Seconds for it instead, if a quick packing shows that the fleet suffices and
-        only the smallest fleet is open. Default: the time limit.
+        Seconds for the exact search if a quick packing has shown that the fleet
+        suffices, so that only the smallest fleet is still searched for. Default: the
+        time limit.
     deadline
-        When everything must end, quick packings too. Default: these have no limit, but
-        take less than a few seconds.
+        When everything must end, including quick packings. Default: quick packings have
+        no limit, but take at most a few seconds.
     """
     if not time_limit >= 0:
         raise InputError(f"time limit is {time_limit:g} s, not at least 0")
@@ -306,7 +311,7 @@ def _assess_loads(
 def _assess_day(
     instance: Instance, time_limit: float, deadline: Deadline | None
 ) -> FleetVerdict:
-    """Decide about a fleet with several vehicle types, windows or shifts."""
+    """Decide whether a fleet with several vehicle types, windows or shifts suffices."""
     if instance.has_mixed_fleet:
         verdict = _assess_mixed(instance, time_limit, deadline)
     else:
@@ -364,7 +369,7 @@ def _assess_mixed(
 
 
 def _add_times(verdict: FleetVerdict, instance: Instance) -> FleetVerdict:
-    """Return a verdict on the loads, revised for windows and shifts."""
+    """Revise a verdict, which is about loads only, for windows and shifts."""
     if reason := find_unreachable(instance):
         return replace(
             verdict,
@@ -403,8 +408,8 @@ def assess_batch(
     """
     Decide for each instance whether its fleet can carry its demands.
 
-    Best fit packs nearly every instance that can be packed, for the whole batch at
-    once. Only the other instances need :func:`assess_fleet`.
+    Best fit is tried for the whole batch at once, and packs nearly every instance that
+    can be packed. Only the other instances need :func:`assess_fleet`.
 
     Parameters
     ----------
@@ -431,7 +436,11 @@ def assess_batch(
 
 
 def _add_vehicles(instance: Instance, kind: VehicleType, number: int) -> Instance:
-    """Return an instance with more, or fewer, vehicles of one of its types."""
+    """
+    Add a number of vehicles of one type to the fleet of an instance.
+
+    A negative number removes vehicles. The count of ``kind`` itself is ignored.
+    """
     types = list(instance.fleet)
     place = [replace(one, count=kind.count) for one in types].index(kind)
     types[place] = replace(types[place], count=types[place].count + number)
@@ -439,7 +448,7 @@ def _add_vehicles(instance: Instance, kind: VehicleType, number: int) -> Instanc
 
 
 def _too_large(instance: Instance) -> str:
-    """Name the first customer whose demand exceeds the capacity; "" if none does."""
+    """Return a text about the demands above the capacity; "" if there are none."""
     units, capacity = instance.demand_units.tolist(), instance.capacity_units
     large = [customer for customer, size in enumerate(units) if size > capacity]
     if not large:

@@ -1,4 +1,4 @@
-"""Instances: one by one, and many as padded arrays."""
+"""Instances: one instance, a batch of instances as padded arrays, vehicle types."""
 
 from fixedfleet.instance.instance import Instance
 from fixedfleet.instance.instance_batch import InstanceBatch

@@ -15,23 +15,24 @@ if TYPE_CHECKING:
 
 __all__ = ["UNITS_BELOW", "read_only", "to_units", "undo_division", "whole_units"]
 
-# Loads, in units, stay below this, so that an int64 has room to add to them.
+# The sum of all demands, in units, stays below this, so that sums fit into an int64.
 UNITS_BELOW = 2**62
-# Capacities up to which demands that were divided by the capacity are recognised. For
-# a single demand of 32 bits, a smaller capacity may fit as well above about 2,900.
+# Demands that were divided by the capacity are recognised up to this capacity. Above
+# about 2,900, a single demand of 32 bits may also fit a capacity that is smaller than
+# the true one.
 _LARGEST_DENOMINATOR = 10_000
-# An amount that is this close to a whole number of units, as a share, is that number.
+# An amount counts as a whole number of units if it differs by at most this share.
 _NEARLY = Fraction(1, 10**9)
 
 
 class _Floats(NamedTuple):
-    """How precise floating-point numbers of 32 or 64 bits are."""
+    """The precision of floating-point numbers of 32 or 64 bits."""
 
     kind: type[np.floating[Any]]
     tolerance: float  # relative error of a quotient of two such numbers
     digits: int  # numbers that a person has written have no more digits
-    # The unit of amounts is no finer than this share of the capacity, so that loads fit
-    # into an int64; see `Instance.demand_units`.
+    # The unit of amounts is at least this share of the capacity, so that loads fit into
+    # an int64; see `Instance.demand_units`.
     finest_share: Decimal
 
 
@@ -49,15 +50,16 @@ def to_units(
     demands: NDArray[Any], capacity: float
 ) -> tuple[NDArray[np.int64], int, Fraction]:
     """
-    Return demands and capacity as whole numbers of one unit, and the unit.
+    Return (demands, capacity, unit), the first two as whole numbers of the unit.
 
-    The demands have shape (N + 1,), with a 0 for the depot.
+    The returned demands have shape (N + 1,), with a 0 for the depot. See
+    :attr:`Instance.demand_units` for how the unit is chosen.
     """
     whole = demands.dtype.kind == "i" and isinstance(capacity, int)
     if whole and float(demands.sum(dtype=float)) < UNITS_BELOW:
         units = np.append(0, demands).astype(np.int64)
         return read_only(units), int(capacity), Fraction(1)
-    # As 64 bits, a number of 32 bits has digits that mean nothing.
+    # A number of 32 bits that is written with 64 bits has further, meaningless digits.
     short = demands.dtype.kind == "f" and (demands == demands.astype(np.float32)).all()
     floats, finest_share = _SINGLE if short else _DOUBLE, _DOUBLE.finest_share
     bound = Decimal(repr(float(capacity)))
@@ -81,7 +83,7 @@ def to_units(
 
 
 def whole_units(amount: float, unit: Fraction) -> int:
-    """Return how many whole units an amount has; rounding errors do not count."""
+    """Return an amount in whole units: rounded down, unless it is nearly whole."""
     exact = Fraction(Decimal(repr(float(amount)))) / unit
     nearest = round(exact)
     return nearest if abs(exact - nearest) <= nearest * _NEARLY else int(exact)
@@ -89,13 +91,14 @@ def whole_units(amount: float, unit: Fraction) -> int:
 
 def _common_denominator(shares: NDArray[np.float64], floats: _Floats) -> int | None:
     """
-    Return the smallest d for which all shares are k/d, as far as floats can tell.
+    Return the smallest d for which each share is a whole number divided by d.
 
-    None if there is none up to a bound.
+    Rounding errors of the floats are allowed. Return None if there is no such d up to
+    ``_LARGEST_DENOMINATOR``.
     """
     some = np.unique(shares)
     denominators = np.arange(1, _LARGEST_DENOMINATOR + 1)
-    for begin in range(0, len(some), 8):  # a few shares leave few denominators
+    for begin in range(0, len(some), 8):  # a few shares rule out most denominators
         parts = np.outer(denominators, some[begin : begin + 8])
         near = np.abs(parts - np.rint(parts)) <= floats.tolerance * parts
         denominators = denominators[near.all(axis=1)]
@@ -108,23 +111,24 @@ def undo_division(
     demands: NDArray[Any], capacity: NDArray[Any] | None
 ) -> tuple[NDArray[Any], NDArray[Any] | int]:
     """
-    Return the whole demands of instances, and their capacities.
+    Return the demands of instances as whole numbers, and their capacities.
 
-    Networks are often given demands that were divided by the capacity. They are
-    multiplied by it again; if it is not known, by the smallest number that makes all of
-    them whole.
+    Data sets for networks often have demands that were divided by the capacity. These
+    are multiplied by the capacity again. If the capacity is not known, the smallest
+    number that makes all demands whole is taken as the capacity.
 
     Parameters
     ----------
     demands
-        Shape (B, N). Whole numbers are returned as they are.
+        Shape (B, N). Whole numbers are returned unchanged, if the capacity is given.
     capacity
-        Shape (B,), or one for all; None, or 1, if it is not known.
+        Shape (B,), or one number for all instances; None, or 1, if it is not known.
 
     Raises
     ------
     InputError
-        If the demands are not whole times a capacity, or no such number is found.
+        If the demands times the capacity are not whole, or if no capacity makes them
+        whole.
     """
     if capacity is not None and (np.rint(demands) == demands).all():
         return demands, capacity

@@ -64,13 +64,15 @@ class Instance:
         metrics ``great_circle``, ``geo`` and ``road``. May be left out if ``matrix`` is
         given.
     customers
-        Coordinates of the customers, shape (N, 2). May be left out with the depot.
+        Coordinates of the customers, shape (N, 2). May be left out if ``depot`` is.
     demands
         Demands of the customers, shape (N,): whole or decimal numbers, zero allowed.
     capacity
-        The largest load of one vehicle. With ``vehicle_types``, that of the largest.
+        The largest load of one vehicle. With ``vehicle_types``, it is the capacity of
+        the largest vehicle.
     vehicles
-        The number of vehicles. No plan may use more. With ``vehicle_types``, their sum.
+        The number of vehicles. No plan may use more. With ``vehicle_types``, it is the
+        sum of their counts.
     vehicle_types
         The fleet, if its vehicles differ or have names, costs or shifts; then
         ``capacity`` and ``vehicles`` may be left out.
@@ -83,8 +85,9 @@ class Instance:
     metric
         How coordinates become distances: ``euclidean``; ``great_circle`` (kilometres
         on the sphere, from degrees); ``geo`` (the same by TSPLIB's formula, from
-        TSPLIB's DDD.MM degrees). If ``matrix`` is given, it has the distances, and the
-        metric is ``explicit``; or ``road`` if the coordinates are degrees.
+        TSPLIB's DDD.MM degrees). If ``matrix`` is given, the distances are taken from
+        it, and the metric becomes ``explicit``. Give ``road`` if the matrix has
+        distances by road and the coordinates are degrees.
     rounding
         What happens to each distance: ``none``, ``round`` (to the nearest whole
         number, as CVRPLIB does), ``ceil`` or ``trunc``.
@@ -97,26 +100,26 @@ class Instance:
         Name of the unit of demands and capacity, such as "kg", for output.
     length_unit
         ``km`` or ``mi``. Great-circle distances are measured in it (default: km).
-        Other distances stay as they are; there it is a name for output.
+        For other distances, it is only a name for output.
     columns
-        Further columns of the customers' table, such as phone numbers, for output: the
-        texts of depot and customers, N + 1, by the heading of the column.
+        Further columns of the customers' table, such as phone numbers, for output. For
+        the heading of each column, the N + 1 texts of the depot and the customers.
     speed
         Distance per unit of time, from which travel times follow.
     time_matrix
-        Explicit travel times instead, shape (N + 1, N + 1), depot first.
+        Explicit travel times instead of a speed, shape (N + 1, N + 1), depot first.
     service_times
         How long a vehicle stays at each customer, shape (N,). Default: no time.
     windows
         When the service of each customer may begin, shape (N, 2): (from, to). A
-        vehicle that comes earlier waits. None stands for a window, or an end of it,
-        that is open. Default: any time from 0.
+        vehicle that arrives earlier waits. None instead of a number, or instead of a
+        pair, means that there is no such limit. Default: any time from 0.
     time_unit
         ``min`` if times are minutes since midnight, which are then written as 08:30.
         Otherwise all times are in one unit of your choice.
     priorities
         If the fleet is too small, customers with a larger number are served first,
-        shape (N,). Default: all are alike.
+        shape (N,). Default: all customers have the same priority.
 
     Raises
     ------
@@ -304,7 +307,7 @@ class Instance:
         )
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the facts, and a map if there is one."""
+        """Return HTML for a notebook: a table, and a map if there are coordinates."""
         from fixedfleet.notebook import draw_map, make_table
 
         facts = {
@@ -326,14 +329,14 @@ class Instance:
 
     @cached_property
     def fleet(self) -> tuple[VehicleType, ...]:
-        """The vehicle types; one without a name if only their number is given."""
+        """The vehicle types. Without ``vehicle_types``, there is one without a name."""
         if self.vehicle_types is not None:
             return self.vehicle_types
         return (VehicleType(count=self.vehicles, capacity=self.capacity),)
 
     @cached_property
     def has_mixed_fleet(self) -> bool:
-        """Whether vehicles differ, or cost anything but the distance."""
+        """Whether vehicles differ, or the cost of a plan is not just its length."""
         types = self.vehicle_types
         if types is None:
             return False
@@ -343,13 +346,13 @@ class Instance:
 
     @cached_property
     def is_timed(self) -> bool:
-        """Whether time bounds the tours: there are windows or shifts."""
+        """Whether the times of tours are limited, by windows or shifts."""
         shifts = (one.shift for one in self.vehicle_types or ())
         return self.windows is not None or any(shift is not None for shift in shifts)
 
     @property
     def is_plain(self) -> bool:
-        """Whether vehicles are alike, distance is the cost, and nothing is timed."""
+        """Whether vehicles are alike, cost is distance, and no times are limited."""
         return not (self.has_mixed_fleet or self.is_timed)
 
     @property
@@ -361,7 +364,7 @@ class Instance:
         """
         Raise InputError unless :attr:`is_plain`.
 
-        ``what`` says for the message what needs such an instance.
+        ``what`` is the subject of the message: what cannot handle other instances.
         """
         if not self.is_plain:
             reasons = {
@@ -382,7 +385,7 @@ class Instance:
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether the locations have coordinates; optional if there is a matrix."""
+        """Whether the locations have coordinates. With a matrix, they may have none."""
         return self.depot is not None
 
     @property
@@ -392,14 +395,14 @@ class Instance:
 
     @cached_property
     def distances(self) -> NDArray[np.float64]:
-        """All distances, shape (N + 1, N + 1), rounded by the ``rounding``."""
+        """All distances, shape (N + 1, N + 1), rounded as ``rounding`` says."""
         everything = np.arange(self.num_customers + 1)
         distances = self.between(everything[:, None], everything[None, :])
         np.fill_diagonal(distances, 0.0)
         return read_only(distances)
 
     def between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
-        """Return the distances from locations to other locations, elementwise."""
+        """Return the distance from each start to its end; the arrays are broadcast."""
         start, end = np.asarray(start), np.asarray(end)
         if self.matrix is not None:
             return round_distances(self.matrix[start, end], self.rounding)
@@ -419,7 +422,7 @@ class Instance:
         return read_only(times)
 
     def time_between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
-        """Return the travel times from locations to other locations, elementwise."""
+        """Return the travel time from each start to its end, like :meth:`between`."""
         if self.time_matrix is not None:
             return np.asarray(self.time_matrix[np.asarray(start), np.asarray(end)])
         if self.speed is None:
@@ -429,7 +432,7 @@ class Instance:
         return self.between(start, end) / self.speed
 
     def clock(self, time: float) -> str:
-        """Return a time as a person writes it: 08:30 if times are minutes, else 510."""
+        """Return a time as text: "08:30" if times are minutes, otherwise "510"."""
         if self.time_unit != "min" or not math.isfinite(time):
             return f"{time:.6g}"
         hours, minutes = divmod(round(time), 60)
@@ -442,20 +445,20 @@ class Instance:
     @property
     def demand_units(self) -> NDArray[np.int64]:
         """
-        Demands as whole numbers of one unit, shape (N + 1,); the depot's is 0.
+        Demands as whole numbers of one unit, shape (N + 1,); 0 for the depot.
 
         Loads are summed and compared in these units, so that demands of 0.1 and 0.2 fit
-        into a capacity of 0.3. The unit is 1 for whole numbers, otherwise the power of
-        ten in which every amount is whole, but not finer than the capacity's twelfth
-        digit (the seventh, if all demands are numbers of 32 bits). Demands that were
-        divided by their capacity, such as 1/3 of 1, are recognised: then the unit is
-        the capacity divided by a whole number.
+        into a capacity of 0.3. The unit is 1 if all amounts are whole. Otherwise it is
+        the largest power of ten of which every amount is a multiple, but at least the
+        twelfth digit of the capacity (the seventh, if all demands are numbers of 32
+        bits). Demands that were divided by their capacity, such as 1/3 with capacity 1,
+        are recognised: then the unit is the capacity divided by a whole number.
         """
         return self._units[0]
 
     @property
     def capacity_units(self) -> int:
-        """The capacity in the unit of :attr:`demand_units`; of the largest vehicle."""
+        """The capacity of the largest vehicle, in the unit of :attr:`demand_units`."""
         return self._units[1]
 
     @cached_property
@@ -470,7 +473,7 @@ class Instance:
         )
 
     def amount(self, units: int) -> int | float:
-        """Return the amount, as the user would write it, of a number of units."""
+        """Convert a number of :attr:`demand_units` to the user's unit of demands."""
         exact = int(units) * self._units[2]
         return int(exact) if exact.denominator == 1 else float(exact)
 
@@ -497,8 +500,7 @@ class Instance:
         Raises
         ------
         InputError
-            If the fleet is mixed, so that it must be said which vehicles these are:
-            see :meth:`with_vehicle_types`.
+            If vehicles differ: then :meth:`with_vehicle_types` says which ones to use.
         """
         if self.vehicle_types is None:
             return replace(self, vehicles=vehicles)
@@ -523,7 +525,7 @@ class Instance:
         return replace(
             self,
             vehicle_types=tuple(types),
-            capacity=None,  # type: ignore[arg-type]  # follow from the types
+            capacity=None,  # type: ignore[arg-type]  # both follow from the types
             vehicles=None,  # type: ignore[arg-type]
         )
 
@@ -579,7 +581,7 @@ def _set_field(instance: object, name: str, value: object) -> None:
 
 
 def _check_demands(demands: ArrayLike) -> NDArray[Any]:
-    """Return demands of at least 0, as integers if all are whole."""
+    """Check that demands are at least 0; return them as integers if all are whole."""
     array = check_array("demands", demands, ("N",), at_least(0))
     if not len(array):
         raise InputError("demands is empty: give at least one customer")
@@ -589,7 +591,7 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
 
 
 def _check_windows(windows: Any, size: int) -> NDArray[np.float64]:
-    """Return windows as (from, to), shape (size, 2); open ends are 0 and infinity."""
+    """Check windows; return them, shape (size, 2), with 0 and infinity for None."""
     try:
         pairs = [(None, None) if pair is None else pair for pair in windows]
         ends = [
@@ -614,7 +616,7 @@ def _check_windows(windows: Any, size: int) -> NDArray[np.float64]:
 
 
 def _check_degrees(points: NDArray[np.float64]) -> None:
-    """Raise InputError if a location, shape (N + 1, 2), is not on the globe."""
+    """Raise InputError unless all points are (latitude, longitude) on the globe."""
     for column, (what, limit) in enumerate((("latitude", 90), ("longitude", 180))):
         outside = np.flatnonzero(np.abs(points[:, column]) > limit)
         if len(outside):

@@ -27,10 +27,11 @@ _ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles", "sizes")
 
 class InstanceBatch:
     """
-    Instances as arrays, padded to the largest number of customers, N.
+    Many instances as arrays, padded to the largest number of customers, N.
 
-    Built from arrays, the instances have unrounded Euclidean distances and
-    whole-number demands. :meth:`of` builds a batch from instances of any kind.
+    The constructor takes arrays; such instances have unrounded Euclidean distances and
+    whole-number demands. :meth:`of` builds a batch from instances with other distances
+    and demands.
 
     An integer index gives an :class:`Instance`; a slice, a mask or an array of indices
     gives a batch. :meth:`concatenate` puts batches together.
@@ -44,19 +45,20 @@ class InstanceBatch:
     demands
         Whole-number demands, shape (B, N).
     capacity
-        Whole-number capacities, shape (B,), or one for all.
+        Whole-number capacities, shape (B,), or one number for all instances.
     vehicles
-        Numbers of vehicles, shape (B,), or one for all.
+        Numbers of vehicles, shape (B,), or one number for all instances.
     sizes
-        Numbers of customers, shape (B,), or one for all. Default: N. The entries
-        after them are padding: demand 0, at the place of the depot.
+        Numbers of customers, shape (B,), or one number for all instances. Default: N.
+        The entries after the last customer are padding: they have demand 0 and the
+        place of the depot.
 
     Attributes
     ----------
     originals
-        The instances that :meth:`of` was given, else None. With decimal demands, the
-        arrays hold demands and capacity in whole units; without coordinates, they hold
-        zeros.
+        The instances that :meth:`of` was given; None if the batch was built from
+        arrays. If an instance has decimal demands, the arrays hold its demands and
+        capacity in whole units. If it has no coordinates, they hold zeros.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class InstanceBatch:
     def _of_checked(
         cls, arrays: dict[str, NDArray[Any]], originals: tuple[Instance, ...] | None
     ) -> InstanceBatch:
-        """Return a batch of arrays that need no check."""
+        """Return a batch of arrays that are known to be correct, without checking."""
         batch = object.__new__(cls)
         batch.originals = originals
         for name in _ARRAYS:
@@ -105,8 +107,8 @@ class InstanceBatch:
         """
         Return a batch of the given instances; they may differ in size and distances.
 
-        ``batch[row]`` is the instance that was given. A batch is returned as it is.
-        Instances with a mixed fleet or with times are refused.
+        ``batch[row]`` is the instance that was given. A batch is returned unchanged.
+        Raise InputError for an instance with a mixed fleet, windows or shifts.
         """
         if isinstance(instances, InstanceBatch):
             return instances
@@ -154,7 +156,7 @@ class InstanceBatch:
         return cls(**arrays)
 
     def _move_padding(self) -> None:
-        """Put the padding of shorter rows at the place of the depot."""
+        """Set the coordinates of the padding to those of the depot."""
         padding = np.arange(self.num_customers) >= self.sizes[:, None]  # (B, N)
         wrong = (self.demands * padding).any(axis=1)
         if wrong.any():
@@ -245,7 +247,8 @@ class InstanceBatch:
         Raise InputError unless the arrays describe the instances completely.
 
         They do if all instances have N customers, unrounded Euclidean distances and
-        whole-number demands. ``what`` says for the message what needs such instances.
+        whole-number demands. ``what`` is the subject of the message: what needs such
+        instances.
         """
         if (self.sizes != self.num_customers).any():
             raise InputError(f"{what} needs instances with equally many customers")
@@ -263,7 +266,7 @@ class InstanceBatch:
                 )
 
     def with_vehicles(self, vehicles: ArrayLike) -> InstanceBatch:
-        """Return the same instances with other fleets."""
+        """Return the same instances with other numbers of vehicles."""
         if self.originals is None:
             arrays = {name: getattr(self, name) for name in _ARRAYS}
             return InstanceBatch(**arrays | {"vehicles": vehicles})
@@ -273,7 +276,7 @@ class InstanceBatch:
 
 
 def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
-    """Return whole numbers of at least 1, shape (count,); one number is for all."""
+    """Check whole numbers of at least 1; return them, or one number, as (count,)."""
     given = np.asarray(values)
     if given.size == 1:
         given = np.broadcast_to(given, (count,))

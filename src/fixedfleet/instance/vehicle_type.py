@@ -1,4 +1,4 @@
-"""Vehicles that are alike: one row of a firm's fleet."""
+"""Vehicle types: groups of vehicles that are alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIMES = between(0, 1e300)
 @dataclass(frozen=True, kw_only=True)
 class VehicleType:
     """
-    Vehicles that are alike.
+    A number of vehicles with the same capacity, costs and shift.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class VehicleType:
 
     @property
     def kind(self) -> tuple[float, float, float, tuple[float, float] | None]:
-        """All that plans depend on; types of the same kind are interchangeable."""
+        """Capacity, costs and shift: vehicles of equal kind are interchangeable."""
         return self.capacity, self.fixed_cost, self.cost_per_distance, self.shift
 
 

@@ -1,4 +1,4 @@
-"""Searches: they improve a plan and never use more vehicles than there are."""
+"""Searches, which improve a plan without exceeding the fleet."""
 
 from fixedfleet.deadline import Deadline
 from fixedfleet.search.improve import SearchResult, improve, run_search

@@ -1,4 +1,4 @@
-"""The default search: the steps that measured best for the size and the time."""
+"""The default search: a sequence of steps that depends on size and time limit."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ __all__ = ["auto_search", "fitted_parameters", "split_time"]
 
 # With a vehicle cost, ruin and recreate minimises length plus vehicle cost during
 # _VEHICLES_SHARE of the time. It runs before the other steps if a vehicle costs at
-# least _DEAR times the length of the initial plan, otherwise after them.
-_VEHICLES_SHARE, _DEAR = 0.2, 0.05
+# least _EXPENSIVE times the length of the initial plan, otherwise after them.
+_VEHICLES_SHARE, _EXPENSIVE = 0.2, 0.05
 # The genetic search may find no plan within the fleet if time is short or the fleet is
 # full. So ruin and recreate runs first, to have a better plan than the initial one. It
-# runs for a moment, or longer if the demands fill the fleet to the share _FULL.
+# runs for the share _MOMENT_SHARE of the time, but at most _MOMENT_SECONDS. If the
+# demands are at least the share _FULL of the fleet's capacity, it runs longer.
 _FULL = 0.985
-_FULL_SHARE, _FULL_SECONDS = 0.3, 0.1  # share of the time, and seconds at most
+_FULL_SHARE, _FULL_SECONDS = 0.3, 0.1
 _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
-_START_SECONDS = 0.02  # at least, of search for each thread that is started
+_START_SECONDS = 0.02  # least time limit per thread that is started
 
 
 def _load(instance: Instance) -> None:
@@ -54,19 +55,19 @@ def _load(instance: Instance) -> None:
 @loaded_by(_load)
 def auto_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Improve a plan by the steps that measured best for its size and time.
+    Improve a plan by the steps that gave the best results for its size and time.
 
     Only ruin and recreate considers the vehicle cost. The other steps minimise the
     length. Ruin and recreate runs before the other steps if a vehicle is expensive, and
-    after them otherwise. Vehicles of several types, windows and shifts are planned by
-    ruin and recreate alone.
+    after them otherwise. If there are vehicles of several types, windows or shifts,
+    ruin and recreate is the only step.
     """
     if not task.instance.is_plain:
         yield from search_side_by_side(ruin_recreate, task, _searches(task))
         return
     plan, vehicle_cost = task.initial_plan, task.vehicle_cost
     shorten, until = replace(task, vehicle_cost=0.0), 1.0
-    if vehicle_cost >= _DEAR * plan.length(task.instance) > 0:
+    if vehicle_cost >= _EXPENSIVE * plan.length(task.instance) > 0:
         plan = yield from _run(_ruin_on_cores, task, plan, _VEHICLES_SHARE)
         if not plan.unserved(task.instance):
             fleet = task.instance.with_vehicles(plan.vehicles)
@@ -84,7 +85,12 @@ def _run(
     end: float,
     vehicle_cost: float | None = None,
 ) -> Generator[Plan, None, Plan]:
-    """Search from a plan until a share of the whole time is used; return the best."""
+    """
+    Run a search from ``plan`` until the share ``end`` of the time limit is used.
+
+    Yield its plans and return the best one. If ``vehicle_cost`` is given, plans are
+    compared by it instead of the task's own.
+    """
     deadline = task.deadline.until(end)
     if deadline.left() <= MIN_SECONDS:
         return plan
@@ -93,7 +99,7 @@ def _run(
 
 
 def _shorten(task: SearchTask) -> Iterator[Plan]:
-    """Minimise the length on all cores."""
+    """Minimise the length on all cores: large plans in parts, others as a whole."""
     if task.instance.num_customers > PARTS_ABOVE and fits_float32(task.instance):
         yield from decomposition(task)
     else:
@@ -106,7 +112,7 @@ def _ruin_on_cores(task: SearchTask) -> Iterator[Plan]:
 
 
 def _searches(task: SearchTask) -> int:
-    """Return the number of searches: one per core if there is time to start them."""
+    """Return how many searches run at the same time: one per core, if time allows."""
     return max(1, min(task.cores, int(task.deadline.seconds / _START_SECONDS)))
 
 
@@ -127,7 +133,7 @@ def split_time(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]
     HGS-CVRP has the rest of the time. ``filled`` is the total demand divided by the
     capacity of the fleet. The measurements are in results/notes/search.md.
     """
-    # Local searches of one plan that fit into the time, roughly.
+    # Roughly how many plans HGS-CVRP can make by local search in this time.
     plans = seconds / (3.5e-8 * n**2)
     population = 3 if plans < 150 else 4 if plans < 600 else 6 if plans < 1500 else 12
     if plans < 40 or (n > 120 and plans < 500):
@@ -144,7 +150,7 @@ def split_time(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]
 
 
 def fitted_parameters(population: int) -> AlgorithmParameters:
-    """Return the parameters of HGS-CVRP for a population that fits a short time."""
+    """Return parameters of HGS-CVRP for a short search with a small population."""
     if population <= 3:  # too few plans for the penalty to adapt slowly
         penalty = {
             "nbIterPenaltyManagement": 10,
@@ -157,13 +163,13 @@ def fitted_parameters(population: int) -> AlgorithmParameters:
 
 
 def _filled(instance: Instance) -> float:
-    """Return the demand as a share of what the fleet can carry."""
-    room = instance.vehicles * instance.capacity_units  # may be beyond 64 bits
+    """Return the total demand as a share of the capacity of the fleet."""
+    room = instance.vehicles * instance.capacity_units  # may exceed 64 bits
     return int(instance.demand_units.sum()) / room
 
 
 def _ruin(task: SearchTask) -> Iterator[Plan]:
-    """Run ruin and recreate; yield nothing if 32 bits cannot hold the distances."""
+    """Run ruin and recreate; yield nothing if distances do not fit into 32 bits."""
     if not fits_float32(task.instance):
         return
     customers = task.instance.num_customers
@@ -175,6 +181,6 @@ def _ruin(task: SearchTask) -> Iterator[Plan]:
 
 @cache
 def _for_short_time(customers: int) -> RuinRecreateParameters:
-    """Return settings for little time: fewer removals, a higher end temperature."""
+    """Return settings for a short search: fewer removals, higher end temperature."""
     end = min(2 / customers, RuinRecreateParameters.start_temperature)
     return RuinRecreateParameters(removals=8, max_string=6, end_temperature=end)

@@ -1,7 +1,8 @@
-"""Plans to start a search from: the packing, savings, the sweep and the network's plan.
+"""
+Initial plans of a search: packing, savings, sweep, and the plan of the network.
 
-Savings and sweep keep to capacity and fleet, so they may leave customers unserved;
-:func:`complete_plan` then finds places for them.
+Savings and sweep never exceed capacity or fleet, so they may leave customers unserved.
+:func:`complete_plan` then inserts these.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ __all__ = [
 
 StartName = Literal["packing", "savings", "sweep", "network"]
 
-_COMPLETING = 2000  # iterations to find places for the unserved customers
-_NEIGHBOURS = 30  # customers a customer may be joined with
+_COMPLETING = 2000  # iterations to insert the unserved customers
+_NEIGHBOURS = 30  # nearest customers that may become neighbours of a customer in a tour
 
 
 def make_start(
@@ -47,10 +48,10 @@ def make_start(
     deadline: Deadline | None = None,
 ) -> Plan | None:
     """
-    Make a feasible plan to start a search from.
+    Return a feasible initial plan, made by the method with this name.
 
-    If it leaves customers unserved and no places are found for them before the
-    deadline, the packing that proves the fleet sufficient is returned.
+    If that plan leaves customers unserved and they cannot be inserted before the
+    deadline, ``packing`` is returned, which is None if no packing is known.
     """
     if name == "packing":
         return packing
@@ -68,7 +69,7 @@ def make_start(
 def complete_plan(
     instance: Instance, plan: Plan, *, seed: int = 0, deadline: Deadline | None = None
 ) -> Plan | None:
-    """Insert the unserved customers into a plan; return None if some do not fit."""
+    """Insert the unserved customers into a plan; return None if some remain."""
     if plan.unserved(instance):
         from fixedfleet.search.ruin_recreate import ruin_recreate  # needs Numba
 
@@ -78,7 +79,7 @@ def complete_plan(
 
 
 def load_start(name: str) -> None:
-    """Load the code or network that makes an initial plan, before the clock starts."""
+    """Load the code or network for an initial plan, before the time limit begins."""
     if name == "network":
         from fixedfleet.model import DEFAULT_MODEL, load_once
 
@@ -98,17 +99,18 @@ def load_savings() -> None:
 
 def savings(instance: Instance) -> Plan:
     """
-    Join tours by falling savings (Clarke and Wright, 1964), the parallel version.
+    Return the plan of the parallel savings heuristic (Clarke and Wright, 1964).
 
-    Every customer begins with a tour of its own. Two tours are joined if they end in
-    customers near each other, the customers fit into one vehicle and length is saved.
-    The M tours with the largest loads stay.
+    At first, each customer has a tour of its own. Then tours are joined in descending
+    order of the length that this saves. Two tours can be joined where they end in
+    customers that are near each other, if their load fits into one vehicle. At the end,
+    the M tours with the largest loads are kept.
     """
     from fixedfleet.search.savings_kernel import join_tours  # needs Numba
 
-    # A copy, because the compiler takes read-only arrays for another type.
+    # A copy, because Numba would compile the loop again for a read-only array.
     demands, matrix = instance.demand_units.copy(), instance.matrix
-    # A capacity above the sum of all demands may be beyond 64 bits.
+    # A capacity above the sum of all demands may exceed 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     symmetric = matrix is None or bool(np.array_equal(matrix, matrix.T))
     pairs = _by_saving(instance)
@@ -120,7 +122,7 @@ def savings(instance: Instance) -> Plan:
 
 
 def _walk(following: list[int], customer: int) -> list[int]:
-    """Return the tour that begins with a customer."""
+    """Return the tour that begins with a customer; ``following`` has successors."""
     tour = []
     while customer:
         tour.append(customer)
@@ -130,9 +132,10 @@ def _walk(following: list[int], customer: int) -> list[int]:
 
 def sweep(instance: Instance) -> Plan:
     """
-    Fill one vehicle after the other with customers in the order of their angles.
+    Return a plan that fills one vehicle after the other, by the angles of customers.
 
-    Angles are measured at the depot. The sweep begins after the widest gap.
+    The angle is that of the line from the depot to the customer. The sweep begins after
+    the widest gap between two angles.
     """
     if not instance.has_coordinates:
         raise InputError("the sweep start needs coordinates, not a distance matrix")
@@ -157,7 +160,7 @@ def sweep(instance: Instance) -> Plan:
 
 
 def _by_saving(instance: Instance) -> NDArray[np.int64]:
-    """Return pairs of near customers by falling saving, shape (pairs, 2)."""
+    """Return pairs (i, j) of near customers, the largest saving first, shape (·, 2)."""
     from fixedfleet.search.cpu_distances import lay_out_legs, nearest  # needs Numba
 
     n = instance.num_customers

@@ -46,12 +46,12 @@ __all__ = [
 ]
 
 NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
-# Entries of State.counts: absent customers in the current and in the best plan,
-# iterations so far, vehicles used, marked nodes, and the empty tour found last.
+# Entries of State.counts: number of absent customers in the current and in the best
+# plan, iterations so far, vehicles used, marked nodes, and the empty tour found last.
 ABSENT, BEST_ABSENT, ITERATION, USED, CHANGED, EMPTY = range(6)
 
-# Passing a state to a function costs more than most functions do, so these are inlined.
-# They allocate no memory, so arrays need no reference counts (_nrt).
+# Most functions of the search take less time than passing the state to them, so they
+# are inlined. They allocate no memory, so arrays need no reference counts (_nrt).
 inlined = compiled(inline="always", _nrt=False)
 
 _WINDOW = 2000  # customers whose arrays fit into a core's own cache
@@ -60,59 +60,59 @@ _LONGEST, _SHORTEST = 1e30, 1e-30  # distances whose sums fit into 32 bits
 
 class Problem(NamedTuple):
     """
-    What does not change during a search.
+    The arrays that do not change during a search: the instance and the settings.
 
-    There are V = N + 1 + M nodes: node 0 is unused, customers are 1 to N, and each tour
-    has a depot of its own, from N + 1.
+    There are V = N + 1 + M nodes: node 0 is unused, customers are 1 to N, and each of
+    the M tours has a depot node of its own, from N + 1. N' is N + 1.
     """
 
     legs: Any  # Legs: the distances
     demands: Any  # (V,) int64
     capacity: Any  # int64
     neighbours: Any  # (N', K) uint32: nearest customers, nearest first
-    near_there: Any  # (N', K) float32: from each customer to them
-    near_back: Any  # (N', K) float32: from them to each customer
-    num_near: Any  # int64: number of them beside which an insertion is tried
-    near_depot: Any  # (N',) bool: whether to look beside the depot, too
+    near_there: Any  # (N', K) float32: length from each customer to its neighbours
+    near_back: Any  # (N', K) float32: length from these to the customer
+    num_near: Any  # int64: an insertion is tried beside this many neighbours
+    near_depot: Any  # (N',) bool: whether an insertion beside the depot is tried, too
     vehicle_cost: Any  # float64
     removals: Any  # float64: customers to remove on average
     max_string: Any  # int64: longest string to remove
-    split: Any  # float64: probability that the middle of a string stays
-    blink: Any  # int64: one in this many places is skipped
+    split: Any  # float64: probability that the middle of a string is not removed
+    blink: Any  # int64: one in this many positions is skipped at random
     large_scale: Any  # bool: whether to search as for many customers
     exchange: Any  # bool: whether ruined tours exchange their ends
-    window: Any  # int64: customers that a ruin's seed is drawn from
+    window: Any  # int64: number of customers that the seed of a ruin is drawn from
     day: Any = None  # Day: vehicle types and times, if there are any
 
 
 class State(NamedTuple):
     """
-    What changes during a search.
+    The arrays that change during a search: the current plan and the best plan.
 
-    ``nodes``, ``legs`` and ``loads`` are the current plan. Absent customers are those
-    that it does not serve (the word of Christiaens and Vanden Berghe).
+    ``nodes``, ``legs`` and ``loads`` are the current plan. Customers that it does not
+    serve are called absent, as by Christiaens and Vanden Berghe.
     """
 
     nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), mark
     legs: Any  # (V,) float32: length from each node to its next
     loads: Any  # (M,) int64
     stamps: Any  # (M,) int64: iteration that ruined a tour last
-    absent: Any  # (N,) uint32: absent customers; counts[ABSENT] of them
-    absences: Any  # (N',) int64: how often each customer was absent
+    absent: Any  # (N,) uint32: absent customers, in the first counts[ABSENT] entries
+    absences: Any  # (N',) int64: in how many iterations each customer was absent
     best: Any  # (V,) uint32: next node of each node in the best plan
     changed: Any  # (V,) uint32: marked nodes, which may differ from the best plan
     removed: Any  # (N,) uint32: removed customers, in the order of their tours
-    removed_legs: Any  # (N,) float32: their legs
-    cuts: Any  # (N, 3) uint32: node before, node after, customers of each string
-    cut_legs: Any  # (N,) float32: leg of the node before each string
-    pool: Any  # (N,) uint32: customers to put back
+    removed_legs: Any  # (N,) float32: length from each removed customer to its next
+    cuts: Any  # (N, 3) uint32: node before a removed string, node after, its customers
+    cut_legs: Any  # (N,) float32: length from the node before each string to its next
+    pool: Any  # (N,) uint32: customers to insert
     keys: Any  # (N,) float32: sort keys of these customers
-    placed: Any  # (N,) uint32: customers that were put back, in order
-    placed_legs: Any  # (N,) float32: the leg that each of them replaced
+    placed: Any  # (N,) uint32: customers that were inserted, in order
+    placed_legs: Any  # (N,) float32: length of the leg that each of them replaced
     costs: Any  # (2,) float64: costs of the current and the best plan
     counts: Any  # (6,) int64: see ABSENT and the names beside it
     random: Any  # (1,) uint64: state of the random numbers
-    customers: Any  # (N',) int64: the customer of the instance with each number
+    customers: Any  # (N',) int64: number of each customer in the instance
     day: Any = None  # DayState: vehicles and times of the tours
 
 
@@ -130,7 +130,7 @@ def leg_between(problem: Problem, start: Any, end: Any) -> Any:
 
 @inlined
 def mark(state: State, node: Any) -> None:
-    """Note that the successor of a node may differ from that in the best plan."""
+    """Mark a node: its successor may differ from its successor in the best plan."""
     if state.nodes[node, MARK] == 0:
         state.nodes[node, MARK] = 1
         state.changed[state.counts[CHANGED]] = node
@@ -138,7 +138,7 @@ def mark(state: State, node: Any) -> None:
 
 
 def fits_float32(instance: Instance) -> bool:
-    """Whether sums of the distances fit into 32 bits."""
+    """Return whether sums of distances can be computed with 32-bit floats."""
     longest = longest_leg(instance)
     return not longest or _SHORTEST < longest < _LONGEST
 
@@ -146,7 +146,7 @@ def fits_float32(instance: Instance) -> bool:
 def lay_out(
     instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
-    """Return the arrays of an instance."""
+    """Return the arrays of a plain instance; raise InputError for huge distances."""
     n, fleet = instance.num_customers, fleet_size(instance)
     if not fits_float32(instance):
         raise InputError(
@@ -160,9 +160,9 @@ def lay_out(
     demands[: n + 1] = instance.demand_units
     symmetric = isinstance(legs, Points) or legs.back is legs.there
     near_there, near_back, near_depot = _near_legs(legs, neighbours, num_near)
-    if symmetric:  # one array instead of two equal ones, for the processor's cache
+    if symmetric:  # one array instead of two equal ones, to save cache
         near_back = near_there
-    # A capacity above the sum of all demands may be beyond 64 bits.
+    # A capacity above the sum of all demands may exceed 64 bits.
     capacity = min(instance.capacity_units, int(demands.sum()))
     return Problem(
         legs=legs,
@@ -179,14 +179,14 @@ def lay_out(
         split=np.float64(parameters.split),
         blink=np.int64(parameters.blink),
         large_scale=np.bool_(parameters.large_scale),
-        # Tours are also reversed to exchange their ends.
+        # The exchange of ends reverses tours, which must not change their length.
         exchange=np.bool_(parameters.large_scale and symmetric),
         window=np.int64(min(n, _WINDOW)),
     )
 
 
 def empty_state(instance: Instance, seed: int) -> State:
-    """Allocate a state without a plan."""
+    """Return a new state that holds no plan yet."""
     n, fleet = instance.num_customers, fleet_size(instance)
     size = n + 1 + fleet
 
@@ -221,7 +221,7 @@ def empty_state(instance: Instance, seed: int) -> State:
 
 
 def fleet_size(instance: Instance) -> int:
-    """Return the number of tours: the vehicles, but not more than can be used."""
+    """Return the number of tours: all vehicles, but at most N of the same kind."""
     n = instance.num_customers
     if instance.is_plain:
         return min(instance.vehicles, n)
@@ -234,9 +234,10 @@ def fleet_size(instance: Instance) -> int:
 @compiled()
 def _near_legs(legs: Any, neighbours: Any, num_near: Any) -> Any:
     """
-    Return the lengths to and from the neighbours, each of shape (N', K).
+    Return (there, back, near_depot) for all locations.
 
-    Also return whether the depot is as near as the ``num_near`` nearest, shape (N',).
+    The first two are the lengths to and from the neighbours, shape (N', K). The third
+    says whether the depot is as near as the ``num_near`` nearest, shape (N',).
     """
     size = neighbours.shape[0]
     there = np.zeros(neighbours.shape, dtype=np.float32)
@@ -254,7 +255,7 @@ def _near_legs(legs: Any, neighbours: Any, num_near: Any) -> Any:
 
 @compiled()
 def put_plan(problem: Problem, state: State, routes: Any) -> None:
-    """Put a plan, given as a row of routes, into an empty state."""
+    """Write a plan into an empty state; ``routes`` is a row of :class:`PlanBatch`."""
     nodes, tours = state.nodes, len(state.loads)
     customers = len(problem.near_depot)
     for node in range(len(nodes)):

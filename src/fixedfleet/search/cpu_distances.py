@@ -1,9 +1,11 @@
-"""Distances inside the compiled search: from a matrix, or from coordinates.
+"""
+Distances in the compiled search: read from a matrix, or computed from coordinates.
 
-A matrix is read faster while it fits into the processor's cache. It grows with the
-square of the number of customers, so larger instances are measured leg by leg.
-Locations on the sphere become points in space: the arc between two of them follows from
-the chord by sums, products and roots, which are the same on every machine.
+Reading a matrix is faster while it fits into the processor's cache. Its size grows with
+the square of the number of customers, so for larger instances each distance is computed
+when it is needed. Locations on the globe become points in space. The arc between two of
+them is computed from the chord by sums, products and roots only, which give the same
+result on every machine.
 """
 
 from __future__ import annotations
@@ -40,15 +42,15 @@ __all__ = [
 ]
 
 MOST_WITH_MATRIX = 500  # with more customers, distances come from coordinates
-_FIRST_NEAREST = 256  # customers whose order is computed first
-_CURVE_BITS = 16  # of each coordinate, to order the customers along a curve
-_MEAN_UNIT_SQUARE = 0.5214  # mean distance of two points drawn in the unit square
-_SHIFTS = 64  # pairs per location, to estimate a large instance's mean distance
+_FIRST_NEAREST = 256  # customers that are sorted first by :func:`nearest_first`
+_CURVE_BITS = 16  # precision of each coordinate along Hilbert's curve
+_MEAN_UNIT_SQUARE = 0.5214  # mean distance of two random points in the unit square
+_SHIFTS = 64  # sampled pairs per location, to estimate the mean distance
 
 
 class Matrix(NamedTuple):
     """
-    The distances of a small instance.
+    The distances of a small instance as a matrix.
 
     Node 0 is unused, customers are 1 to N, depots from N + 1; V nodes in all.
     """
@@ -58,7 +60,7 @@ class Matrix(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Where the nodes of a large instance are, and how distances are measured."""
+    """The coordinates of a large instance, from which distances are computed."""
 
     points: Any  # (V, 3) float64
     radius: Any  # float64: of the sphere; 0 for the plane
@@ -66,7 +68,7 @@ class Points(NamedTuple):
 
 
 def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
-    """Return the distances of an instance, with one depot for each of the tours."""
+    """Return the distances of an instance with ``fleet`` depot nodes, one per tour."""
     n = instance.num_customers
     if uses_coordinates(instance):
         unit = instance.length_unit
@@ -76,7 +78,7 @@ def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
         tsplib = instance.metric == "geo" and unit != "mi"
         if tsplib and instance.rounding == "round":
             rounding = len(get_args(Rounding))
-        radius *= instance.detour  # it multiplies the lengths of all arcs
+        radius *= instance.detour  # this multiplies all distances by the detour factor
         return Points(points, np.float64(radius), np.int64(rounding))
     distances = instance.distances
     there = np.empty((n + 1, n + 1 + fleet), dtype=np.float32)
@@ -91,7 +93,7 @@ def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
 
 
 def uses_coordinates(instance: Instance) -> bool:
-    """Whether distances are measured from coordinates instead of read from a matrix."""
+    """Return whether distances are computed from coordinates, without a matrix."""
     large = instance.num_customers > MOST_WITH_MATRIX
     return large and instance.matrix is None and instance.is_plain
 
@@ -105,7 +107,7 @@ def leg_from(legs: Any, customer: Any, node: Any) -> Any:
 
 
 def _compile(function: Any, by_matrix: Any) -> None:
-    """Let the compiler choose between matrix and coordinates by the type of legs."""
+    """Make the compiler choose, by the type of legs, a matrix or coordinates."""
 
     options = {"_nrt": False, "nogil": True}
 
@@ -137,7 +139,7 @@ _compile(leg_from, _read_back)
 
 @compiled(_nrt=False)
 def _length(chord: Any, radius: Any, rounding: Any) -> Any:
-    """Return the rounded length of a leg from the straight line between its ends."""
+    """Return the rounded length of a leg, given the chord between its two points."""
     length = chord if radius == 0.0 else radius * _arc(chord)
     if rounding == 1:
         length = floor(length + 0.5)
@@ -152,8 +154,8 @@ def _length(chord: Any, radius: Any, rounding: Any) -> Any:
 
 @compiled(_nrt=False)
 def _arc(chord: Any) -> Any:
-    """Return the arc of a chord in the unit circle, to about 1e-10 of its length."""
-    # Twice the arc of half the angle, until the series below is short.
+    """Return the arc of a chord in the unit circle, with a relative error of 1e-10."""
+    # The angle is halved until a few terms of the series below are enough.
     factor = 1.0
     half = min(0.5 * chord, 1.0)
     while half > 0.05:
@@ -165,20 +167,20 @@ def _arc(chord: Any) -> Any:
 
 
 def longest_leg(instance: Instance) -> float:
-    """Return the longest distance, or a bound on it if the instance is large."""
+    """Return the longest distance; if distances are computed, an upper bound on it."""
     if not uses_coordinates(instance):
         return float(instance.distances.max())
     if instance.metric == "euclidean":
         return float(np.hypot(*np.ptp(instance.coordinates, axis=0)))
-    # Kilometres, beyond half the circumference of the Earth.
+    # Kilometres, more than half the circumference of the Earth.
     return 25_000.0 * instance.detour
 
 
 def scale(instance: Instance) -> float:
     """
-    Return the mean distance relative to that of points drawn in the unit square.
+    Return the mean distance, divided by that of random points in the unit square.
 
-    If there are many customers, it is the mean of a sample.
+    If there are many customers, the mean of a sample is taken.
     """
     n = instance.num_customers
     if uses_coordinates(instance):
@@ -193,10 +195,10 @@ def scale(instance: Instance) -> float:
 
 def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
     """
-    Return a function that lists all customers, the closest to a given one first.
+    Return a function that yields all customers, those nearest to a given one first.
 
-    It may list a customer more than once. The first customers are listed in little
-    time, however large the instance is.
+    It may yield a customer more than once. The first customers are found quickly, even
+    if the instance is large.
     """
     n = instance.num_customers
 
@@ -221,7 +223,11 @@ def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
 
 
 def along_curve(instance: Instance) -> NDArray[np.int64]:
-    """Return the customers along Hilbert's curve, which keeps neighbours together."""
+    """
+    Return the customers in their order along Hilbert's curve.
+
+    Customers that are near each other are mostly close to each other in this order.
+    """
     points = instance.coordinates[1:]
     side = float(np.ptp(points, axis=0).max()) or 1.0
     cells = (points - points.min(axis=0)) * ((2**_CURVE_BITS - 1) / side)
@@ -229,8 +235,8 @@ def along_curve(instance: Instance) -> NDArray[np.int64]:
     place = np.zeros(len(points), dtype=np.int64)
     for bit in range(_CURVE_BITS - 1, -1, -1):
         right, up = x >> bit & 1, y >> bit & 1
-        place = 4 * place + (3 * right ^ up)  # the quarters of a square, in turn
-        # The curve is turned in the two lower quarters, so that it is in one piece.
+        place = 4 * place + (3 * right ^ up)  # which quarter of the square
+        # The curve is rotated in the two lower quarters, so that it is connected.
         lower = up == 0
         flipped = lower & (right == 1)
         x, y = np.where(flipped, ~x, x), np.where(flipped, ~y, y)
@@ -239,14 +245,19 @@ def along_curve(instance: Instance) -> NDArray[np.int64]:
 
 
 def nearest(legs: Matrix | Points, customers: int, count: int) -> NDArray[np.uint32]:
-    """Return the nearest customers of each location, nearest first, (N', count)."""
+    """
+    Return the ``count`` nearest customers of each location, shape (N + 1, count).
+
+    They are sorted, the nearest first.
+    """
     if isinstance(legs, Matrix):
         return _nearest_by_matrix(legs.there, legs.back, count)  # type: ignore[no-any-return]
     from scipy.spatial import KDTree  # takes long to import
 
     points = legs.points[: customers + 1]
     found = KDTree(points[1:]).query(points, k=count + 1)[1] + 1
-    # A customer is not its own neighbour. Where many share a place, it may be missing.
+    # A customer is not its own neighbour, so it is removed. If many customers share a
+    # place, the tree may not return the customer itself; then the last one is removed.
     own = found == np.arange(customers + 1)[:, None]
     own[~own.any(axis=1), -1] = True
     # A single customer has no neighbour; the tree returns an index past the last one.

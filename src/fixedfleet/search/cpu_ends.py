@@ -1,7 +1,9 @@
-"""Ruin and recreate on one core: two tours exchange their ends.
+"""
+Ruin and recreate on one core: two tours exchange their ends.
 
-Strings are too short to move a long end, and a full fleet has no room to exchange ends
-of different loads. The removed strings leave that room.
+A removed string is too short to move a long end of a tour. In a full fleet, ends of
+different loads could not be exchanged. The removed strings leave free capacity, with
+which they can.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     """
     Exchange the ends of two ruined tours; return (one, other, change).
 
-    This is a 2-opt* move. An end begins where a string was removed. ``one`` and
-    ``other`` are the nodes before the two ends, and ``change`` is the change of cost.
-    Of all pairs of ends, only the one with the smallest change is tried, which must be
-    below ``most``. If nothing is exchanged, ``one`` and ``change`` are 0.
+    This is a 2-opt* move. An end begins where a string was removed; ``cuts`` is the
+    number of removed strings. ``one`` and ``other`` are the nodes before the two ends,
+    and ``change`` is the change of cost. Only the pair of ends with the smallest change
+    is tried, and the change must be below ``most``. If nothing is exchanged, ``one``
+    and ``change`` are 0.
     """
     nodes, legs = state.nodes, state.legs
     depot = len(problem.near_depot)
@@ -44,7 +47,7 @@ def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
         for j in range(k):
             b = state.cuts[j, 0]
             end_b = nodes[b, NEXT]
-            # No tour becomes empty, and no empty one is used.
+            # No tour may become empty, and no empty tour may be used.
             both = max(a, b) < depot or max(end_a, end_b) < depot
             if both and nodes[a, TOUR] != nodes[b, TOUR]:
                 longer = np.float64(leg_between(problem, a, end_b)) - legs[a] - legs[b]
@@ -61,9 +64,10 @@ def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
 @compiled(_nrt=False)
 def swap_ends(problem: Problem, state: State, one: Any, other: Any) -> Any:
     """
-    Exchange what follows two nodes of different tours, if the loads fit.
+    Exchange the parts of two tours after the nodes ``one`` and ``other``.
 
-    Return whether the ends were exchanged.
+    Nothing is exchanged if a tour would exceed the capacity. Return whether the ends
+    were exchanged.
     """
     nodes, legs, loads = state.nodes, state.legs, state.loads
     customers = len(problem.near_depot)
@@ -84,7 +88,7 @@ def swap_ends(problem: Problem, state: State, one: Any, other: Any) -> Any:
 
 @compiled(_nrt=False)
 def load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
-    """Return the load of a tour up to a node."""
+    """Return the load of a tour from its begin up to and including a node."""
     load = np.int64(0)
     while node < customers:
         load += demands[node]
@@ -94,7 +98,7 @@ def load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
 
 @compiled(_nrt=False)
 def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
-    """Let the nodes of another tour from ``first`` on follow the node ``before``."""
+    """Move the nodes of a tour from ``first`` to its end behind the node ``before``."""
     tour = nodes[before, TOUR]
     while first < customers:
         nodes[before, NEXT] = first

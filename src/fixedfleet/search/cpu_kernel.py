@@ -1,23 +1,25 @@
-"""Ruin and recreate on one core: the compiled loop.
+"""
+Ruin and recreate on one core: the compiled loop.
 
-Strings of neighbouring customers are removed from a few tours around a random
-customer and put back greedily, each at its cheapest place that has room; simulated
-annealing decides whether the result is kept (Christiaens and Vanden Berghe, "Slack
-Induction by String Removals for Vehicle Routing Problems", 2020). The number of tours
-is fixed, so a plan within the fleet stays within it. Before customers are put back, two
-of the tours may exchange their ends. Customers that no tour has room for are absent. A
-plan is better if its absent customers were absent less often so far (the "sum of
-absences").
+Each iteration removes strings of neighbouring customers from a few tours around a
+random customer. Then it inserts these customers greedily, each at its cheapest feasible
+position. Simulated annealing decides whether the new plan is accepted (Christiaens and
+Vanden Berghe, "Slack Induction by String Removals for Vehicle Routing Problems", 2020).
+Before customers are inserted, two of the tours may exchange their ends. The number of
+tours is fixed, so a plan never exceeds the fleet. Customers that fit into no tour are
+absent. Of two plans with absent customers, the one whose absent customers were absent
+less often so far is better (the "sum of absences").
 
-The time of an iteration does not depend on the number of customers: a tour is a linked
-list from a depot of its own (node N + 1 + r) back to it, a place is looked for beside a
-customer's nearest neighbours only, and a rejected iteration is undone link by link.
-Thousands of iterations in a row work on one region, which fits into the processor's
-cache: customers are numbered along a curve, and seeds come from a window of numbers.
+The time of an iteration does not depend on the number of customers: tour r is a linked
+list that begins and ends at a depot node of its own (N + 1 + r), an insertion is tried
+only beside a customer's nearest neighbours, and a rejected iteration is undone link by
+link. Thousands of iterations in a row work on one region, which fits into the
+processor's cache: customers are numbered along a curve, and the seed customers are
+drawn from a window of consecutive numbers.
 
 The same seed and number of iterations give the same plan on any machine, because
-everything is plain arithmetic on 32 bit distances and whole loads, without
-reassociation and without library logarithms.
+everything is plain arithmetic on 32-bit distances and whole loads. The compiler may not
+reorder sums, and logarithms are not those of a library.
 """
 
 from __future__ import annotations
@@ -66,17 +68,18 @@ __all__ = [
 ]
 
 _FAR = np.float32(3e38)
-# With many customers: the tours that are tried if no neighbour's tour has room, and the
-# tours, on average, at whose begin and end a place is looked for. A long tour passes
-# many customers on the way to its first.
+# If there are many customers: the number of tours that are tried if a customer does not
+# fit beside its neighbours, and the number of tours, on average, at whose begin and end
+# an insertion is tried. The way from the depot to the first customer of a tour is often
+# long, so that other customers lie beside it.
 _PROBES, _TRIED_ENDS = 256, 4
-_TURN = 32  # iterations after which a tour is reversed, to exchange the other end
-_STAY = 4096  # iterations that draw their seeds from the same window
+_TURN = 32  # one in this many iterations reverses a tour, to exchange its other end
+_STAY = 4096  # iterations that draw their seed customers from the same window
 
 
 @inlined
 def next_bits(random: Any) -> Any:
-    """Advance a xorshift64* generator and return 32 good bits."""
+    """Advance a xorshift64* generator and return 32 random bits."""
     x = random[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -87,19 +90,23 @@ def next_bits(random: Any) -> Any:
 
 @inlined
 def below(random: Any, bound: Any) -> Any:
-    """Draw a whole number from 0 to bound − 1."""
+    """Return a random whole number from 0 to bound − 1."""
     return np.int64((next_bits(random) * np.uint64(bound)) >> np.uint64(32))
 
 
 @inlined
 def uniform(random: Any) -> Any:
-    """Draw from (0, 1]."""
+    """Return a random number from the interval (0, 1]."""
     return (np.float64(next_bits(random)) + 1.0) * (1.0 / 4294967296.0)
 
 
 @compiled(_nrt=False)
 def exponential(u: Any) -> Any:
-    """Return −ln u for u in (0, 1], by sums and products only, to about 1e−6."""
+    """
+    Return −ln u for u in (0, 1], with an error of about 1e−6.
+
+    It is computed by sums and products only, which are the same on every machine.
+    """
     mantissa, exponent = frexp(u)
     if mantissa < 0.70710678118654752:
         mantissa *= 2.0
@@ -114,7 +121,12 @@ def exponential(u: Any) -> Any:
 def cut(
     problem: Problem, state: State, first: Any, length: Any, removed: Any, cuts: Any
 ) -> Any:
-    """Remove a string from its tour and log it; return the change of cost."""
+    """
+    Remove a string of customers from its tour; return the change of cost.
+
+    The string has ``length`` customers from ``first`` on. It is logged for
+    :func:`undo`, after ``removed`` customers and ``cuts`` strings.
+    """
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
     tour = nodes[first, TOUR]
@@ -137,7 +149,7 @@ def cut(
     nodes[node, PREV] = before
     legs[before] = leg
     change = leg - freed
-    if before == node:  # only the depot is left
+    if before == node:  # the tour is empty now
         state.counts[USED] -= 1
         change -= problem.vehicle_cost
     return change
@@ -145,7 +157,11 @@ def cut(
 
 @inlined
 def string_start(problem: Problem, state: State, customer: Any, span: Any) -> Any:
-    """Choose a string that contains a customer; return (first customer, length)."""
+    """
+    Choose a random string of ``span`` customers that contains a given customer.
+
+    Return (first customer, length). The string is shorter if the tour is.
+    """
     customers = len(problem.near_depot)
     first = customer
     for _ in range(below(state.random, span)):
@@ -167,10 +183,10 @@ def string_start(problem: Problem, state: State, customer: Any, span: Any) -> An
 @inlined
 def draw_seed(problem: Problem, state: State) -> Any:
     """
-    Draw the customer around which strings are removed.
+    Return a random customer, around which strings will be removed.
 
-    The draw is from a window of consecutive customers. The window moves on after some
-    thousand iterations.
+    It is drawn from a window of consecutive customers, which moves on after ``_STAY``
+    iterations.
     """
     n = len(problem.near_depot) - 1
     first = state.counts[ITERATION] // _STAY * problem.window % n
@@ -264,7 +280,12 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
 def _try(
     problem: Problem, state: State, before: Any, legs: Any, cost: Any, place: Any
 ) -> Any:
-    """Try an insertion after a node; return the best so far as (cost, place)."""
+    """
+    Try an insertion after the node ``before``.
+
+    Return the best insertion so far as (cost, node before it). ``legs`` is the length
+    of the two new legs. At random, the insertion is skipped.
+    """
     extra = legs - state.legs[before]
     if extra < cost and below(state.random, problem.blink) != 0:
         cost = extra
@@ -274,7 +295,11 @@ def _try(
 
 @inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
-    """Return the node after which an insertion is cheapest; 0 if there is no room."""
+    """
+    Return the node after which it is cheapest to insert a customer.
+
+    Return 0 if the customer fits nowhere.
+    """
     nodes, loads = state.nodes, state.loads
     tours = len(loads)
     depot = np.uint32(len(problem.near_depot))
@@ -282,7 +307,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
     cost = _FAR
     place = np.uint32(0)
     for k in range(problem.neighbours.shape[1]):
-        # Further neighbours only if none of the nearest has room beside it.
+        # Further neighbours are tried only if the customer fits beside none so far.
         if k >= problem.num_near and (place != 0 or not problem.large_scale):
             break
         node = problem.neighbours[customer, k]
@@ -332,7 +357,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             problem.legs, customer, depot
         )
         if alone + problem.vehicle_cost < cost:
-            r = state.counts[EMPTY]  # where the last empty tour was found
+            r = state.counts[EMPTY]  # begin where the last empty tour was found
             while nodes[depot + r, NEXT] != depot + r:
                 r = r + 1 if r + 1 < tours else 0
             place = np.uint32(depot + r)
@@ -345,12 +370,16 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
 def insert(
     problem: Problem, state: State, customer: Any, before: Any, placed: Any
 ) -> Any:
-    """Insert a customer after a node and log it; return the change of cost."""
+    """
+    Insert a customer after the node ``before``; return the change of cost.
+
+    The insertion is logged for :func:`undo`, as the one with the number ``placed``.
+    """
     nodes, legs = state.nodes, state.legs
     after = nodes[before, NEXT]
     tour = nodes[before, TOUR]
-    # In 64 bits, because errors of 32 bits would add up: the cheapest place is often
-    # the one whose cost was rounded down most.
+    # Computed with 64 bits, because errors of 32 bits would add up: the cheapest
+    # position is often the one whose cost was rounded down most.
     change = np.float64(leg_from(problem.legs, customer, before))
     change += leg_to(problem.legs, customer, after)
     change -= legs[before]
@@ -380,7 +409,13 @@ def undo(
     one: Any,
     other: Any,
 ) -> None:
-    """Restore the plan from before this iteration."""
+    """
+    Restore the plan from before this iteration.
+
+    ``removed``, ``cuts`` and ``placed`` are the numbers of removed customers, removed
+    strings and inserted customers. ``one`` and ``other`` are the nodes whose ends were
+    exchanged; ``one`` is 0 if none were.
+    """
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
     for k in range(placed - 1, -1, -1):
@@ -417,7 +452,7 @@ def undo(
 
 @inlined
 def _weight(state: State, customers: Any, count: Any) -> Any:
-    """Return the sum of absences of some customers."""
+    """Return the sum of absences of the first ``count`` of some customers."""
     total = 0
     for k in range(count):
         total += state.absences[customers[k]]
@@ -427,11 +462,12 @@ def _weight(state: State, customers: Any, count: Any) -> Any:
 @inlined
 def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
-    Insert the customers of the pool; return (absent, inserted, change of cost).
+    Insert the ``count`` customers of the pool; return (absent, inserted, change).
 
-    Customers without a place are moved to the front of the pool. The loop ends early if
-    the change reaches ``most``, or if the plan served all customers before and now one
-    has no place. In both cases the iteration is rejected.
+    These are the numbers of customers that fit nowhere and that were inserted, and the
+    change of cost. Customers that fit nowhere are moved to the front of the pool. The
+    loop ends early if the change reaches ``most``, or if the plan served all customers
+    before and now one of them fits nowhere. In both cases the iteration is rejected.
     """
     change = 0.0
     left = 0
@@ -443,12 +479,12 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
         if before == 0:
             state.pool[left] = customer
             left += 1
-            if complete:  # a plan without absent customers is never given up
+            if complete:  # a plan that serves all customers is never replaced
                 break
         else:
             change += insert(problem, state, customer, before, placed)
             placed += 1
-            if change >= most:  # what is left would make it longer still
+            if change >= most:  # further insertions would only increase the cost
                 left += count - 1 - k
                 break
     return left, placed, change
@@ -456,7 +492,12 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
 
 @inlined
 def accept(state: State, left: Any, change: Any, most: Any) -> Any:
-    """Whether the plan of this iteration replaces the current one."""
+    """
+    Return whether the new plan of this iteration replaces the current plan.
+
+    ``left`` is the number of its absent customers. ``most`` is the change of cost that
+    simulated annealing accepts.
+    """
     absent = state.counts[ABSENT]
     better = change < most
     if absent == 0:
@@ -466,7 +507,7 @@ def accept(state: State, left: Any, change: Any, most: Any) -> Any:
     else:
         new = _weight(state, state.pool, left)
         old = _weight(state, state.absent, absent)
-        # A tie is common, because a customer that fits nowhere is in both sums.
+        # Equal sums are common: if the same customers are absent, the sums are equal.
         fewer = new < old or (new == old and left < absent)
         better = fewer or (better and left <= absent)
         for k in range(left):
@@ -476,9 +517,14 @@ def accept(state: State, left: Any, change: Any, most: Any) -> Any:
 
 @inlined
 def _is_best(problem: Problem, state: State) -> Any:
-    """Whether the current plan beats the best: fewer absent, or as many and cheaper."""
+    """
+    Return whether the current plan is better than the best plan so far.
+
+    It has fewer absent customers, or equally many and a lower cost.
+    """
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
-    # Cheaper by more than the precision of its length, whatever vehicles cost.
+    # The cost must be lower by more than the precision of the length. The vehicle cost
+    # is left out of this precision, because it may be far larger than the length.
     length = state.costs[0] - problem.vehicle_cost * state.counts[USED]
     cheaper = state.costs[0] < state.costs[1] - 1e-7 * length
     return absent < best or (absent == best and cheaper)
@@ -494,7 +540,7 @@ def mark_changes(
     for k in range(placed):
         mark(state, state.placed[k])
         mark(state, state.nodes[state.placed[k], PREV])
-    if one != 0:  # the last customers are followed by the depot of another tour
+    if one != 0:  # the ends were exchanged, so their last nodes have other depots
         for node in (one, other):
             depot = len(problem.near_depot) + state.nodes[node, TOUR]
             mark(state, state.nodes[depot, PREV])
@@ -502,7 +548,7 @@ def mark_changes(
 
 @inlined
 def keep_best(state: State) -> None:
-    """Make the current plan the best one; only marked nodes can differ."""
+    """Copy the current plan to the best plan; only marked nodes can differ."""
     for k in range(state.counts[CHANGED]):
         node = state.changed[k]
         state.best[node] = state.nodes[node, NEXT]
@@ -512,7 +558,7 @@ def keep_best(state: State) -> None:
 
 @compiled(_nrt=False)
 def advance(problem: Problem, state: State, iterations: Any, temperature: Any) -> None:
-    """Run some iterations at one temperature."""
+    """Run a number of iterations of ruin and recreate at one temperature."""
     counts = state.counts
     for _ in range(iterations):
         counts[ITERATION] += 1

@@ -1,6 +1,7 @@
-"""The arrays of the compiled search for vehicle types, windows and shifts.
+"""
+The arrays of the compiled search for vehicle types, windows and shifts.
 
-Names with "day" stand for instances that are not plain: their vehicles differ or have
+"Day" in a name stands for an instance that is not plain: its vehicles differ or have
 costs of their own, or there are windows or shifts.
 """
 
@@ -51,40 +52,40 @@ __all__ = [
 DEPART, LATEST, RIDE = range(3)  # columns of DayState.times
 LOGGED, SWAPPED, LATE = range(3)  # entries of DayState.counts
 
-_HORIZON = 2**30  # the latest time; sums of two times fit into 32 bits
+_HORIZON = 2**30  # all times are below this, so that sums of two fit into 32 bits
 _DECIMALS = (1, 10, 100, 1000)  # factors that may make all times whole numbers
-_MANY = 50  # with more customers, an iteration in vain ends early
-_WAITING = 0.2  # weight of waiting, relative to driving, where neighbours are chosen
+_MANY = 50  # with more customers, an iteration ends early if it cannot be accepted
+_WAITING = 0.2  # weight of waiting, relative to driving, when neighbours are chosen
 _BLAME = 100  # absences added per level of priority if a customer stays absent
-_LARGEST_WEIGHT = 2.0**62  # of all unserved customers together
+_LARGEST_WEIGHT = 2.0**62  # limit on the weight of all unserved customers together
 
 
 class Day(NamedTuple):
     """
     Vehicle types and times of an instance, which do not change during a search.
 
-    Vehicle types that differ only in name or number are one type here, T in all. Times
-    are whole numbers, so that they add up exactly. If nothing is timed, the arrays of
-    times have no entries.
+    Vehicle types that differ only in name or count are one type here; there are T
+    types. Times are whole numbers, so that sums are exact. If there are no windows and
+    shifts, the arrays of times are empty.
     """
 
     timed: Any  # bool: whether there are windows or shifts
     there: Any  # (N', V) int32: travel time from a customer to any node
     back: Any  # (N', V) int32: travel time from any node to a customer
     opens: Any  # (N',) int32: earliest begin of a customer's service
-    closes: Any  # (N',) int32: latest begin of it
-    service: Any  # (N',) int32: duration of it
-    before: Any  # (N', K) uint32: nearest customers to come from, in distance and time
-    before_legs: Any  # (N', K) float32: from them
-    behind: Any  # (N', K) uint32: nearest customers to go to
-    behind_legs: Any  # (N', K) float32: to them
+    closes: Any  # (N',) int32: latest begin of a customer's service
+    service: Any  # (N',) int32: duration of a customer's service
+    before: Any  # (N', K) uint32: nearest predecessors, in distance and time
+    before_legs: Any  # (N', K) float32: length from each of them
+    behind: Any  # (N', K) uint32: nearest successors, in distance and time
+    behind_legs: Any  # (N', K) float32: length to each of them
     capacities: Any  # (T,) int64
     prices: Any  # (T,) float32: cost per distance
     fixed: Any  # (T,) float64: cost of each vehicle used
     begins: Any  # (T,) int32: begin of the shift
     ends: Any  # (T,) int32: end of the shift
     weights: Any  # (N',) int64: weight of each customer if it is unserved
-    blame: Any  # (N',) int64: absences added by priority if a customer stays absent
+    blame: Any  # (N',) int64: absences added, by priority, if a customer stays absent
 
 
 class _Times(NamedTuple):
@@ -101,28 +102,28 @@ class _Times(NamedTuple):
 
 
 class DayState(NamedTuple):
-    """What changes during a search beside :class:`State`: vehicles and times."""
+    """The arrays of vehicles and times that change during a search."""
 
     types: Any  # (M,) int64: vehicle type of each tour
-    best_types: Any  # (M,) int64: those of the best plan
+    best_types: Any  # (M,) int64: vehicle type of each tour in the best plan
     capacities: Any  # (M,) int64: capacity of each tour's vehicle
-    prices: Any  # (M,) float32: its cost per distance
+    prices: Any  # (M,) float32: cost per distance of each tour's vehicle
     idle: (
         Any  # (2, T) int64: unused vehicles of each type, now and before the iteration
     )
-    hints: Any  # (T,) int64: tour at which to begin looking for an empty one
+    hints: Any  # (T,) int64: tour at which the search for an empty one begins
     times: (
         Any  # (V, 3) int32: earliest departure, latest arrival, ride to the next node
     )
     saved: Any  # (V,) int64: iteration in which a node's times were logged last
     log: Any  # (V,) uint32: nodes whose times this iteration has changed
-    log_times: Any  # (V, 3) int32: their times before it
+    log_times: Any  # (V, 3) int32: their times before this iteration
     missing: Any  # (2,) int64: weight of the absent customers, in current and best plan
-    counts: Any  # (3,) int64: nodes logged; if vehicles changed; if a tour is late
+    counts: Any  # (3,) int64: nodes logged; 1 if vehicles changed; 1 if a tour is late
 
 
 def type_groups(instance: Instance) -> list[list[int]]:
-    """Return groups of vehicle types that differ only in name or number, as indices."""
+    """Return the indices of vehicle types, grouped if only name or count differ."""
     groups: dict[Any, list[int]] = {}
     for index, one in enumerate(instance.fleet):
         groups.setdefault(one.kind, []).append(index)
@@ -130,7 +131,7 @@ def type_groups(instance: Instance) -> list[list[int]]:
 
 
 def mean_price(instance: Instance) -> float:
-    """Return the mean cost per distance of a vehicle, to scale temperatures."""
+    """Return the mean cost per distance over all vehicles, to scale temperatures."""
     total = sum(one.count * one.cost_per_distance for one in instance.fleet)
     return total / instance.vehicles or 1.0
 
@@ -142,7 +143,7 @@ def lay_out_day(
     problem = cpu_arrays.lay_out(instance, 0.0, parameters)
     types = [instance.fleet[group[0]] for group in type_groups(instance)]
     units = [instance.type_capacity_units[group[0]] for group in type_groups(instance)]
-    most = int(instance.demand_units.sum())  # a capacity may be beyond 64 bits
+    most = int(instance.demand_units.sum())  # a capacity may exceed 64 bits
     times = _whole_times(instance, [one.shift for one in types])
     weights, blame = _weigh(instance)
     near = min(parameters.insertion_neighbours, max(instance.num_customers - 1, 1))
@@ -168,10 +169,10 @@ def lay_out_day(
 
 def empty_day(instance: Instance, problem: Problem, plan: Plan) -> DayState:
     """
-    Allocate the vehicles and times of a state.
+    Return new arrays of vehicles and times for a state.
 
-    The first tours have the vehicles of ``plan``, the others have the vehicles that it
-    does not use.
+    The first tours have the vehicles of ``plan``. The other tours have the vehicles
+    that ``plan`` does not use.
     """
     groups, n = type_groups(instance), instance.num_customers
     group_of = {index: place for place, group in enumerate(groups) for index in group}
@@ -202,7 +203,7 @@ def empty_day(instance: Instance, problem: Problem, plan: Plan) -> DayState:
 
 @compiled()
 def put_day(problem: Problem, state: State) -> None:
-    """Compute the cost and the times of the plan that a state holds."""
+    """Compute the cost and the times of the plan in a state, and write them there."""
     nodes, day = state.nodes, state.day
     customers = len(problem.near_depot)
     cost = 0.0
@@ -256,9 +257,9 @@ def read_types(
     instance: Instance, types: NDArray[np.int64], tours: Sequence[Sequence[int]]
 ) -> Plan:
     """
-    Return the plan of the tours that are not empty, each with a vehicle.
+    Return the plan of all tours that are not empty, with their vehicle types.
 
-    ``types`` are indices of :func:`type_groups`.
+    ``types`` has the type of each tour, as an index of :func:`type_groups`.
     """
     free = [
         [index for index in group for _ in range(instance.fleet[index].count)][::-1]
@@ -274,7 +275,7 @@ def read_types(
 
 def _weigh(instance: Instance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
-    Return the weight of each customer if unserved, and the absences to add.
+    Return the fields ``weights`` and ``blame`` of :class:`Day`.
 
     As in :meth:`Plan.unserved_weight`, a customer weighs more than all customers of
     lower priority together, as far as 64 bits allow.
@@ -293,11 +294,11 @@ def _whole_times(
     instance: Instance, shifts: Sequence[tuple[float, float] | None]
 ) -> _Times:
     """
-    Return whether there are times, and all times as whole numbers.
+    Return all times of an instance as whole numbers.
 
     Times are multiplied by the first of 1, 10, 100 and 1000 that makes all of them
     whole. If none does, the factor is as large as 32 bits allow, and times are rounded
-    so that a plan that is on time here is on time for the instance.
+    so that a plan that is on time here is also on time for the instance.
     """
     n, fleet = instance.num_customers, fleet_size(instance)
     none = np.zeros(0, dtype=np.int32)
@@ -315,10 +316,10 @@ def _whole_times(
     rides = instance.travel_times
     latest = max(spans[:, 1].max(), 0.0)
     if np.isinf(latest):
-        # No tour is longer than all stops with the longest ride after each.
+        # No tour takes longer than all services, each followed by its longest ride.
         latest = float(max(windows[:, 0].max(), spans[:, 0].max()))
         latest += float((rides.max(axis=1) + service).sum())
-    # A longer ride or service, or a later window, is never possible.
+    # Larger times can occur in no feasible plan, so cutting them off changes nothing.
     rides, service = np.minimum(rides, latest + 1), np.minimum(service, latest + 1)
     windows, spans = np.minimum(windows, latest + 1), np.minimum(spans, latest + 1)
     longest = latest + float(rides.max() + service.max()) + 1
@@ -365,10 +366,10 @@ def _is_whole(times: NDArray[np.float64]) -> bool:
 @compiled()
 def _nearest_in_time(legs: Any, count: Any, size: Any, times: Any) -> Any:
     """
-    Return the nearest predecessors and successors of each location, (N', count).
+    Return the ``count`` nearest predecessors and successors of each location.
 
-    Waiting time counts as some distance. Customers that cannot follow each other in
-    time are the farthest.
+    Both arrays have shape (N', count). Waiting time is added to the distance, with the
+    weight ``_WAITING``. A customer that cannot be reached in time counts as farthest.
     """
     before = np.ones((size, count), dtype=np.uint32)
     behind = np.ones((size, count), dtype=np.uint32)

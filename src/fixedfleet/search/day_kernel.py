@@ -1,18 +1,19 @@
-"""Ruin and recreate with vehicle types and times: the compiled loop.
+"""
+Ruin and recreate with vehicle types and times: the compiled loop.
 
-It ruins a plan as :mod:`fixedfleet.search.cpu_kernel` does, whose functions it shares.
-Three things differ:
+It works like :mod:`fixedfleet.search.cpu_kernel`, and uses functions from there. Three
+things differ:
 
 - Each tour has a vehicle of some type, with a capacity and costs. In about every second
   iteration a ruined tour exchanges its vehicle with a tour whose vehicle is of another
   type. If this other tour does not fit into its new vehicle, it first loses a string.
   Without such exchanges, vehicles would rarely change, because both tours would have to
   lose customers in the same iteration.
-- Each stop has its earliest departure, which follows from the stops before it, and its
-  latest arrival that all stops behind it allow. So whether a customer can be inserted
-  is known in constant time. After a change, times are updated along the tour until they
-  stay the same.
-- A place is looked for beside customers that are near in distance and in time.
+- For each stop, two times are stored: the earliest departure, which depends on the
+  stops before it, and the latest arrival for which all later stops are on time. With
+  them, a check whether a customer can be inserted takes constant time. After a change,
+  the times are updated along the tour, up to the first stop whose times do not change.
+- An insertion is tried beside customers that are near in distance and in time.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ from fixedfleet.search.day_arrays import (
 __all__ = ["advance_day"]
 
 _FAR = np.float32(3e38)
-_TRIED_ENDS = 4  # tours, on average, at whose begin and end a place is looked for
+_TRIED_ENDS = 4  # tours, on average, at whose begin and end an insertion is tried
 _OPEN = 16  # one in this many iterations puts its first customer into an idle vehicle
-_SKIP = 4  # one in this many types of idle vehicles is skipped
+_SKIP = 4  # one in this many types of idle vehicles is skipped at random
 _EXCHANGE = 2  # one in this many iterations exchanges vehicles
 _DRAWS = 4  # attempts to draw a customer whose vehicle is of another type
-_LONGEST_STRING = 4  # most customers that a tour loses, if its new vehicle has room
-_ORDERS, _TIMED_ORDERS = 11, 17  # sort orders to draw from, without and with times
+_LONGEST_STRING = 4  # most customers that a tour loses, if they fit its new vehicle
+_ORDERS, _TIMED_ORDERS = 11, 17  # numbers of sort orders, without and with times
 
 
 @inlined
@@ -89,9 +90,9 @@ def _save(state: State, node: Any) -> None:
 @inlined
 def _pass_on(problem: Problem, state: State, before: Any, after: Any) -> None:
     """
-    Update departures behind one node, and latest arrivals before another one.
+    Update departures after the node ``before``, and latest arrivals before ``after``.
 
-    The updates go on along the tour until a node's time stays the same.
+    Each update continues along the tour, up to the first node whose time is unchanged.
     """
     nodes, times = state.nodes, state.day.times
     customers = len(problem.near_depot)
@@ -121,10 +122,10 @@ def _settle_cuts(
     problem: Problem, state: State, first: Any, cuts: Any, removed: Any
 ) -> Any:
     """
-    Update vehicles and times after strings were cut; return the change of cost.
+    Update vehicles and times after strings were removed; return the change of cost.
 
-    Only the strings with the numbers ``first`` to ``cuts`` − 1 are considered. The
-    strings before them have ``removed`` customers.
+    The strings have the numbers ``first`` to ``cuts`` − 1. The strings before them have
+    ``removed`` customers in all.
     """
     day = state.day
     change = 0.0
@@ -137,7 +138,7 @@ def _settle_cuts(
             freed += state.removed_legs[removed]
             removed += 1
         change -= freed * day.prices[tour]
-        if before == after:  # only the depot is left
+        if before == after:  # the tour is empty now
             kind = day.types[tour]
             day.idle[0, kind] += 1
             day.hints[kind] = tour
@@ -147,7 +148,7 @@ def _settle_cuts(
             ride = ride_between(problem, before, after)
             day.times[before, RIDE] = ride
             _pass_on(problem, state, before, after)
-            # The direct leg may take longer than the way by the removed customers.
+            # The direct leg may take longer than the path over the removed customers.
             if day.times[before, DEPART] + ride > day.times[after, LATEST]:
                 day.counts[LATE] = 1
     return change
@@ -157,7 +158,11 @@ def _settle_cuts(
 def _insert(
     problem: Problem, state: State, customer: Any, before: Any, placed: Any
 ) -> Any:
-    """Insert a customer after a node and log it; return the change of cost."""
+    """
+    Insert a customer after the node ``before``; return the change of cost.
+
+    The insertion is logged for :func:`_undo`, as the one with the number ``placed``.
+    """
     day = state.day
     tour = state.nodes[before, TOUR]
     after = state.nodes[before, NEXT]
@@ -172,7 +177,7 @@ def _insert(
         _save(state, customer)
         times[before, RIDE] = problem.day.back[customer, before]
         times[customer, RIDE] = problem.day.there[customer, after]
-        # Impossible times, so that the update does not stop at this customer.
+        # These times never occur, so the update does not stop at this customer.
         times[customer, DEPART] = times[customer, LATEST] = -1
         _pass_on(problem, state, before, after)
     return change
@@ -188,7 +193,13 @@ def _undo(
     ends: Any,
     vehicles: Any,
 ) -> None:
-    """Restore plan, vehicles and times from before this iteration."""
+    """
+    Restore plan, vehicles and times from before this iteration.
+
+    ``ends`` are the two nodes whose ends were exchanged, and ``vehicles`` the two tours
+    whose vehicles were exchanged. The other arguments are those of
+    :func:`fixedfleet.search.cpu_kernel.undo`.
+    """
     day = state.day
     undo(problem, state, removed, cuts, placed, ends[0], ends[1])
     if vehicles[0] != vehicles[1]:
@@ -238,14 +249,14 @@ def _order(problem: Problem, state: State, count: Any) -> None:
 
 
 @inlined
-def _is_on_time(problem: Problem, customer: Any, depart: Any, latest: Any) -> Any:
+def _is_on_time(problem: Problem, customer: Any, arrival: Any, latest: Any) -> Any:
     """
-    Whether a customer can be served on time between two stops.
+    Return whether a customer can be served on time between two stops.
 
-    ``depart`` is the earliest arrival at the customer: the departure from the stop
-    before it, plus the ride. ``latest`` is the latest departure from the customer.
+    ``arrival`` is the earliest arrival at the customer, and ``latest`` is the latest
+    departure from it.
     """
-    start = max(depart, problem.day.opens[customer])
+    start = max(arrival, problem.day.opens[customer])
     on_time = start + problem.day.service[customer] <= latest
     return on_time and start <= problem.day.closes[customer]
 
@@ -261,15 +272,19 @@ def _try(
     cost: Any,
     place: Any,
 ) -> Any:
-    """Try an insertion between two nodes; return the best so far as (cost, place)."""
+    """
+    Try an insertion between two nodes; return the best so far as (cost, node before).
+
+    ``legs`` is the length of the two new legs. At random, the insertion is skipped.
+    """
     day, times = problem.day, state.day.times
     extra = (legs - state.legs[before]) * state.day.prices[state.nodes[before, TOUR]]
     if extra < cost:
         fits = True
         if day.timed:
-            depart = times[before, DEPART] + day.back[customer, before]
+            arrival = times[before, DEPART] + day.back[customer, before]
             latest = times[after, LATEST] - day.there[customer, after]
-            fits = _is_on_time(problem, customer, depart, latest)
+            fits = _is_on_time(problem, customer, arrival, latest)
         if fits and below(state.random, problem.blink) != 0:
             cost = extra
             place = before
@@ -279,7 +294,7 @@ def _try(
 @inlined
 def _idle_tour(problem: Problem, state: State, kind: Any) -> Any:
     """
-    Return an empty tour whose vehicle is of a type.
+    Return an empty tour whose vehicle has the type ``kind``.
 
     At least one vehicle of this type must be idle.
     """
@@ -357,7 +372,8 @@ def _place(problem: Problem, state: State, customer: Any, alone_only: Any) -> An
                     break
     if state.counts[USED] < tours:
         cheapest = -1
-        # The cheapest type for one customer may be too small for those that follow.
+        # Types are skipped at random, because the cheapest type for this customer may
+        # be too small for the customers that follow.
         skip = 0 if len(day.prices) == 1 else _SKIP
         while cheapest < 0:
             for kind in range(len(day.prices)):
@@ -368,9 +384,9 @@ def _place(problem: Problem, state: State, customer: Any, alone_only: Any) -> An
                 if alone < cost and (skip == 0 or below(state.random, skip) != 0):
                     fits = True
                     if day.timed:
-                        depart = day.begins[kind] + day.back[customer, depot]
+                        arrival = day.begins[kind] + day.back[customer, depot]
                         latest = day.ends[kind] - day.there[customer, depot]
-                        fits = _is_on_time(problem, customer, depart, latest)
+                        fits = _is_on_time(problem, customer, arrival, latest)
                     if fits:
                         cost = alone
                         cheapest = kind
@@ -385,16 +401,17 @@ def _place(problem: Problem, state: State, customer: Any, alone_only: Any) -> An
 @inlined
 def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
-    Insert the customers of the pool; return (absent, inserted, change of cost).
+    Insert the ``count`` customers of the pool; return (absent, inserted, change).
 
-    It works as in :mod:`fixedfleet.search.cpu_kernel`. Places and costs depend on the
+    It works like ``_recreate`` of :mod:`fixedfleet.search.cpu_kernel`, but considers
     vehicle types and times, and sometimes the first customer opens a new tour.
     """
     change = 0.0
     left = 0
     placed = 0
     complete = state.counts[ABSENT] == 0
-    # The first customer of a tour bears its whole cost, so tours open at random.
+    # Insertion at the lowest cost rarely opens a tour, because its first customer has
+    # to pay for the vehicle. So the first customer sometimes opens one at random.
     opens = state.counts[USED] < len(state.loads) and below(state.random, _OPEN) == 0
     for k in range(count):
         customer = state.pool[k]
@@ -415,7 +432,7 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
 
 @inlined
 def _swap_vehicles(state: State, one: Any, other: Any) -> None:
-    """Exchange the vehicles of two tours; the caller updates the idle vehicles."""
+    """Exchange the vehicles of two tours. The caller must update ``idle``."""
     day = state.day
     day.types[one], day.types[other] = day.types[other], day.types[one]
     day.capacities[one], day.capacities[other] = (
@@ -427,7 +444,7 @@ def _swap_vehicles(state: State, one: Any, other: Any) -> None:
 
 @inlined
 def _set_shift(problem: Problem, state: State, tour: Any) -> Any:
-    """Give a tour the shift of its vehicle; return whether the tour is on time."""
+    """Update a tour to its vehicle's shift; return whether the tour is on time."""
     times, kind = state.day.times, state.day.types[tour]
     depot = np.uint32(len(problem.near_depot) + tour)
     begin, end = problem.day.begins[kind], problem.day.ends[kind]
@@ -463,8 +480,8 @@ def _draw_partner(problem: Problem, state: State, one: Any) -> Any:
     """
     Draw a tour whose vehicle is of another type than that of tour ``one``.
 
-    Return the tour and one of its customers, 0 if its vehicle is idle. If no such tour
-    is drawn, the tour returned is ``one``.
+    Return (tour, one of its customers). The customer is 0 if the tour is empty. If no
+    such tour is found, the tour is ``one``.
     """
     nodes, day = state.nodes, state.day
     customers, kinds = len(problem.near_depot), day.idle.shape[1]
@@ -488,7 +505,7 @@ def _cut_to_fit(
     problem: Problem, state: State, customer: Any, room: Any, removed: Any, cuts: Any
 ) -> Any:
     """
-    Remove a string around a customer, so that its tour fits into ``room``.
+    Remove a string around a customer, so that the load of its tour is at most ``room``.
 
     Return the number of customers removed.
     """
@@ -563,7 +580,7 @@ def _exchange_vehicles(problem: Problem, state: State, removed: Any, cuts: Any) 
 @inlined
 def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     """
-    Exchange the ends of two ruined tours of one vehicle type, if both stay on time.
+    Exchange the ends of two ruined tours of the same vehicle type, if both are on time.
 
     Returns (one, other, change) as :func:`fixedfleet.search.cpu_ends.exchange_ends`
     does.
@@ -579,7 +596,7 @@ def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
             b = state.cuts[j, 0]
             end_b = nodes[b, NEXT]
             first, second = nodes[a, TOUR], nodes[b, TOUR]
-            # No tour becomes empty, and no empty one is used.
+            # No tour may become empty, and no empty tour may be used.
             both = max(a, b) < depot or max(end_a, end_b) < depot
             if not both or first == second:
                 continue
@@ -621,9 +638,9 @@ def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
 @inlined
 def _is_best(state: State) -> Any:
     """
-    Whether the current plan beats the best.
+    Return whether the current plan is better than the best plan so far.
 
-    It does if its absent customers weigh less, or the same and it is cheaper.
+    Its absent customers weigh less, or they weigh the same and its cost is lower.
     """
     missing, best = state.day.missing[0], state.day.missing[1]
     cheaper = state.costs[0] < state.costs[1] * (1.0 - 1e-7)
@@ -634,7 +651,7 @@ def _is_best(state: State) -> Any:
 def advance_day(
     problem: Problem, state: State, iterations: Any, temperature: Any
 ) -> None:
-    """Run some iterations at one temperature."""
+    """Run a number of iterations of ruin and recreate at one temperature."""
     counts, day = state.counts, state.day
     kinds = day.idle.shape[1]
     for _ in range(iterations):

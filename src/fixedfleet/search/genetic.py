@@ -1,8 +1,9 @@
-"""HGS-CVRP, the hybrid genetic search of Vidal (2022), through ``hybgensea``.
+"""
+HGS-CVRP, the hybrid genetic search of Vidal (2022), through ``hybgensea``.
 
-HGS-CVRP runs in compiled code that neither reports a plan nor ends before its limit:
-what its log callback raises is swallowed. So :func:`genetic_search` runs it in slices
-of time. The best plans of a slice join the first population of the next.
+HGS-CVRP runs in compiled code that neither reports a plan nor can be stopped before its
+limit. So :func:`genetic_search` runs it in slices of time. The best plans of a slice
+are added to the first population of the next one.
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ __all__ = ["AlgorithmParameters", "genetic_search", "hgs_plans", "small_populati
 
 _SLICES = 10  # slices per search, unless they would be too short or too long
 _SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
-# Each slice builds a new initial population. A slice lasts at least this many seconds
-# times population size times squared number of customers, so that this costs little.
+# Each slice builds a new initial population. To make this a small part of its time, a
+# slice has at least this many seconds, multiplied by the population size and the
+# squared number of customers.
 _SECONDS_PER_PLAN = 3e-7
-# HGS ignores an excess below 1e-5 and refuses a largest demand above 1e5.
-# In units of at least 2^-16 an excess is seen, and 2^32 of those still fit.
+# HGS-CVRP ignores an overload below 1e-5, and refuses demands above 1e5. If amounts are
+# multiples of 2^-16, it sees every overload, and amounts of up to 2^32 such units fit.
 _FINEST = 16
 _LARGEST_SUM = 2**32
-# The penalties of HGS suit distances and demands of this order of magnitude, 2^10.
+# The penalties of HGS-CVRP suit distances and demands of about 2^10.
 _MAGNITUDE = 10
-# The random generator of HGS has this many seeds, from 1; seed 0 is the same as 1.
+# The random generator of HGS-CVRP has this many seeds, from 1. Seed 0 equals seed 1.
 _SEEDS = 2**31 - 2
 
 _AUTHORS_VALUES = AlgorithmParameters()
@@ -52,10 +54,11 @@ _AUTHORS_VALUES = AlgorithmParameters()
 
 def small_population(size: int, **others: float) -> AlgorithmParameters:
     """
-    Return parameters of HGS-CVRP for a population smaller than its authors'.
+    Return parameters of HGS-CVRP with a smaller population than the default.
 
-    HGS-CVRP builds four times ``size`` plans before it begins, so a short search needs
-    a small population. ``others`` are further parameters, by HGS-CVRP's own names.
+    HGS-CVRP makes 4 · ``size`` plans before its first generation, so a short search
+    needs a small population. ``others`` are further parameters, by HGS-CVRP's own
+    names.
     """
     few = max(2, size // 3)
     return AlgorithmParameters(
@@ -69,9 +72,9 @@ def genetic_search(
     """
     Improve a plan by HGS-CVRP in slices of time. The vehicle cost is ignored.
 
-    The initial plan joins the first population if it serves all customers. After each
-    slice, the task's ``exchange`` may return a plan of a search that runs beside this
-    one. That plan joins the first population of the next slice.
+    If the initial plan serves all customers, it is added to the first population. After
+    each slice, the task's ``exchange`` may return the plan of another search that runs
+    at the same time. That plan is added to the first population of the next slice.
     """
     instance, deadline, seed = task.instance, task.deadline, task.seed
     plans = [] if task.initial_plan.unserved(instance) else [task.initial_plan]
@@ -114,22 +117,23 @@ def hgs_plans(
     Parameters
     ----------
     deadline
-        If it has iterations, the run ends after that number without improvement.
-        Otherwise its seconds are processor time, and HGS-CVRP starts anew when it no
-        longer improves. Only iterations give the same plans on every machine.
+        If it limits iterations, the run ends after this number of iterations without
+        improvement. Otherwise its seconds are counted as processor time, and HGS-CVRP
+        restarts when it no longer improves. Only a limit on iterations gives the same
+        plans on every machine.
     most
-        Return at most this many plans: the best found, then the best of the last
-        population.
+        Maximum number of plans to return: the best plan found, then the best plans of
+        the last population.
     initial_plans
-        Plans that join the first population. Each must serve every customer once within
-        the fleet, but may overload its tours. The first plan returned is never longer
-        than the shortest feasible one of them.
+        Plans that are added to the first population. Each must serve every customer
+        once within the fleet, but may overload its tours. The first plan returned is
+        never longer than the shortest feasible initial plan.
     """
     fleet = min(instance.vehicles, instance.num_customers)
     demands, capacity = whole_amounts(instance, largest=_LARGEST_SUM)
     if not enough(demands, capacity, fleet):
         return []
-    if instance.num_customers == 1:  # its crossover needs two customers
+    if instance.num_customers == 1:  # the crossover of HGS-CVRP needs two customers
         return [Plan([[1]])]
     distances = _scaled_distances(instance)
     loads, limit = _scaled_amounts(demands, capacity)
@@ -138,7 +142,7 @@ def hgs_plans(
     parameters = replace(
         parameters,
         seed=1 + seed % _SEEDS,
-        # 0 would mean no limit.
+        # A time limit of 0 means no limit.
         timeLimit=0.0 if iterations else max(deadline.left(), MIN_SECONDS),
         nbIter=iterations or parameters.nbIter,
     )
@@ -171,7 +175,11 @@ def hgs_plans(
 
 
 def _scaled_distances(instance: Instance) -> NDArray[np.float64]:
-    """Return the distances times a power of two, so nothing is rounded."""
+    """
+    Return the distances, multiplied so that the longest is about 2^10.
+
+    The factor is a power of two, so that nothing is rounded.
+    """
     distances = instance.distances
     longest = float(distances.max())
     if longest == 0:  # HGS refuses distances that are all zero; any others will do
@@ -182,9 +190,13 @@ def _scaled_distances(instance: Instance) -> NDArray[np.float64]:
 def _scaled_amounts(
     demands: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.float64], float]:
-    """Return demands and capacity times a power of two, so nothing is rounded."""
+    """
+    Return (demands, capacity), multiplied so that the largest demand is about 2^10.
+
+    The factor is a power of two of at most 1, so that nothing is rounded.
+    """
     largest = int(demands.max())
-    if largest == 0:  # HGS refuses demands that are all zero: let one vehicle hold all
+    if largest == 0:  # HGS refuses demands that are all zero: one vehicle may serve all
         return np.append(0.0, np.ones(len(demands) - 1)), float(len(demands))
     shift = min(_FINEST, max(0, binary_exponent(largest) - _MAGNITUDE))
     return np.ldexp(demands.astype(np.float64), -shift), float(capacity) / 2**shift

@@ -1,4 +1,8 @@
-"""Ruin and recreate on a GPU: one call improves the plans of a whole batch."""
+"""
+Ruin and recreate on a GPU, for one plan or for a whole batch of plans.
+
+A chain is one run of ruin and recreate. The GPU runs many chains at the same time.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GpuParameters", "gpu_search", "improve_batch", "require_gpu"]
 
-_MOST_ITERATIONS = 2**31 - 1  # that the kernel can count
+_MOST_ITERATIONS = 2**31 - 1  # the kernel counts them in 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +44,11 @@ class GpuParameters:
     Parameters
     ----------
     hot, cold
-        Temperatures, for customers drawn in the unit square.
+        First and last temperature, for customers in the unit square.
     rounds
         A time limit is divided into at least this many rounds.
     first_iterations
-        Iterations of the first round, which shows how fast the GPU is.
+        Iterations of the first round, which measures the speed of the GPU.
     """
 
     hot: float = 0.1
@@ -57,7 +61,7 @@ _DEFAULTS = GpuParameters()
 
 
 def require_gpu() -> None:
-    """Raise InputError or MissingPackageError if there is no GPU to search on."""
+    """Raise an error if there is no suitable GPU, or if CuPy is not installed."""
     gpu_kernel.load_cupy()
 
 
@@ -70,10 +74,10 @@ def improve_batch(
     vehicle_cost: float = 0.0,
 ) -> PlanBatch:
     """
-    Improve one plan for each instance, all at once.
+    Improve the plans of all instances of a batch at the same time.
 
     With a limit on iterations, the same call gives the same plans on the same GPU. No
-    plan returned costs more than the one given or uses more vehicles than there are.
+    returned plan costs more than the given one or exceeds the fleet.
 
     Parameters
     ----------
@@ -107,7 +111,7 @@ def _load(instance: Instance) -> None:
     if instance.num_customers > PARTS_ABOVE:
         load_for_gpu_parts(instance)
     else:
-        load_kernel_for(instance)  # in case that the initial plan is not complete
+        load_kernel_for(instance)  # needed if the initial plan has unserved customers
         batch, nothing = InstanceBatch.of([instance]), PlanBatch.from_plans([Plan([])])
         gpu_kernel.load_kernels(pack(batch, nothing))
 
@@ -115,10 +119,11 @@ def _load(instance: Instance) -> None:
 @loaded_by(_load)
 def gpu_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Improve one plan by as many chains of ruin and recreate as keep the GPU busy.
+    Improve one plan by many chains of ruin and recreate that run at the same time.
 
-    Each round starts from the best plan of all chains. If the initial plan leaves
-    customers unserved, a core first searches for a plan that serves all.
+    There are as many chains as the GPU can run at once. Each round starts from the best
+    plan of all chains. If the initial plan leaves customers unserved, one CPU core
+    first searches for a plan that serves all.
     """
     instance, plan = task.instance, task.initial_plan
     if plan.unserved(instance):
@@ -137,7 +142,11 @@ def gpu_search(task: SearchTask) -> Iterator[Plan]:
 
 
 def _serve_all(task: SearchTask) -> Generator[Plan, None, Plan]:
-    """Search on a core until a plan serves all customers; return the last plan."""
+    """
+    Search on one CPU core until a plan serves all customers, or the deadline is over.
+
+    Yield the plans, and return the last one.
+    """
     plan = task.initial_plan
     for plan in ruin_recreate(task):
         yield plan
@@ -148,7 +157,7 @@ def _serve_all(task: SearchTask) -> Generator[Plan, None, Plan]:
 
 @dataclass(frozen=True)
 class _BatchSearch:
-    """A search of a batch, with some chains for each instance."""
+    """A search of a batch, with a number of chains for each instance."""
 
     batch: InstanceBatch
     deadline: Deadline

@@ -1,4 +1,4 @@
-"""The arrays of the GPU search: instances and initial plans of one size class."""
+"""The arrays of the GPU search: instances and initial plans, by size class."""
 
 from __future__ import annotations
 
@@ -18,50 +18,51 @@ if TYPE_CHECKING:
 
 __all__ = ["FAST_NODES", "SIZE_CLASSES", "Group", "count_nodes", "pack", "size_classes"]
 
-# Nodes (customers and vehicles) per lane of a warp in each size class. A class has a
-# kernel of its own, compiled when it is first needed.
+# Size classes: the number of nodes (customers and vehicles) per lane of a warp. Each
+# class has a kernel of its own, which is compiled when it is first needed.
 SIZE_CLASSES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _LANES = 32
-FAST_NODES = 24 * _LANES  # with more, the state of a lane does not fit its registers
-# How distances are found: in a matrix, from coordinates, or from these and rounded.
+FAST_NODES = 24 * _LANES  # with more, the state of a lane exceeds its registers
+# How distances are found: in a matrix, from coordinates, or from coordinates and then
+# rounded.
 _MATRIX, _POINTS, _ROUNDED = range(3)
 _LARGEST_CAPACITY = 2**31 - 2  # loads are int32, and 2^31 − 1 means "no place"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Instances that one launch improves, padded to the same shape."""
+    """Instances that one launch of a kernel improves, padded to the same shape."""
 
-    rows: NDArray[np.int64]  # (B,): their rows in the batch
+    rows: NDArray[np.int64]  # (B,): rows of the instances in the batch
     slots: int  # the size class: nodes per lane
     sizes: NDArray[np.int32]  # (B, 4): customers, vehicles, capacity and row of each
     points: NDArray[np.float32] | None  # (B, L, 2): relative to the depot
     rounded: bool  # whether distances between points are rounded to whole numbers
     matrices: NDArray[np.float32] | None  # (B, L, L): [from, to], instead of points
     demands: NDArray[np.int32]  # (B, L - 1)
-    starts: NDArray[np.uint16]  # (B, W): routes to start from; any plan fits into W
+    starts: NDArray[np.uint16]  # (B, W): initial plans as routes; W is enough for any
 
     @property
     def locations(self) -> int:
-        """L, the customers of the largest instance and the depot."""
+        """L, the number of customers of the largest instance, plus 1 for the depot."""
         return int(self.demands.shape[1]) + 1
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory that one warp needs: the kernel's struct Shared."""
+        """Bytes of shared memory that one warp needs: the kernel's struct Shared."""
         index = 1 if self.slots <= 8 else 2
         place = 8 if self.matrices is None else 4
         return _LANES * self.slots * (2 * place + 16 + 7 * index)
 
 
 def count_nodes(batch: InstanceBatch) -> NDArray[np.int64]:
-    """Return how many customers and vehicles each instance has, shape (B,)."""
-    # More tours than customers cannot be used.
+    """Return the number of customers plus vehicles of each instance, shape (B,)."""
+    # There cannot be more tours than customers.
     return batch.sizes + np.minimum(batch.vehicles, batch.sizes)
 
 
 def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest size class with room for each number of nodes."""
+    """Return the smallest size class into which each number of nodes fits."""
     room = _LANES * np.array(SIZE_CLASSES)
     if nodes.max(initial=0) > room[-1]:
         raise InputError(
@@ -73,7 +74,7 @@ def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def pack(batch: InstanceBatch, starts: PlanBatch) -> list[Group]:
-    """Sort the instances into groups of one size class and one kind of distances."""
+    """Group the instances by size class and kind of distances."""
     sizes = _sizes(batch)
     classes = size_classes(count_nodes(batch))
     kinds = _kinds(batch)
@@ -105,10 +106,11 @@ def _group(
             distances = batch[row].distances
             matrices[place, : len(distances), : len(distances)] = distances
     else:
-        # float32 keeps seven digits, and the first are often those of the depot.
+        # float32 has seven digits, of which the first are often the same in all points.
+        # Relative to the depot, more digits of the differences are kept.
         relative = batch.coordinates[rows, : largest + 1] - batch.depots[rows, None]
         points = relative.astype(np.float32)
-    # A demand above the capacity fits into no vehicle, however large it is.
+    # A demand above the capacity never fits, so it may be cut off to fit into int32.
     demands = np.minimum(batch.demands[rows, :largest], batch.capacity[rows, None] + 1)
     return Group(
         rows=rows,
@@ -123,7 +125,7 @@ def _group(
 
 
 def _kinds(batch: InstanceBatch) -> NDArray[np.int64]:
-    """Return how the distances of each instance are found, shape (B,)."""
+    """Return _MATRIX, _POINTS or _ROUNDED for each instance, shape (B,)."""
     kinds = np.where(batch.euclidean, _POINTS, _MATRIX)
     for row, one in enumerate(batch.originals or ()):
         if (one.metric, one.rounding) == ("euclidean", "round"):
@@ -132,8 +134,8 @@ def _kinds(batch: InstanceBatch) -> NDArray[np.int64]:
 
 
 def _sizes(batch: InstanceBatch) -> NDArray[np.int32]:
-    """Return customers, vehicles, capacity and row of each instance, shape (B, 4)."""
-    fleet = np.minimum(batch.vehicles, batch.sizes)  # more tours cannot be used
+    """Return (customers, vehicles, capacity, row) of each instance, shape (B, 4)."""
+    fleet = np.minimum(batch.vehicles, batch.sizes)  # no more tours than customers
     if batch.capacity.max(initial=0) > _LARGEST_CAPACITY:
         row = int(np.argmax(batch.capacity > _LARGEST_CAPACITY))
         raise InputError(

@@ -44,20 +44,21 @@ LIMITS = np.dtype(  # the kernel's struct Limits
     ]
 )
 # Customers removed on average (at most 16), most customers removed from one tour (at
-# most 32), and the blink rate: one in this many places is skipped. Fitted to batches.
+# most 32), and the blink rate: one in this many positions is skipped. These values gave
+# the best results for batches.
 _REMOVED, _LONGEST, _BLINK = 8.0, 6, 100
-_BLOCKS = 16  # blocks per multiprocessor if registers suffice, that is 32 warps
+_BLOCKS = 16  # blocks per multiprocessor (32 warps) if there are enough registers
 
 
 class GpuSpeed:
     """
     Measures the speed of the GPU, to choose the iterations of the next round.
 
-    ``overhead`` is the time that the host needs for each round. The first round has so
-    few iterations that its time is the overhead.
+    ``overhead`` is the time per round that is not spent on iterations. The first round
+    has so few iterations that its whole time is taken as the overhead.
     """
 
-    _GROWTH = 8  # a round has at most this many times the iterations of the last one
+    _GROWTH = 8  # a round has at most this many times the iterations of the previous
 
     def __init__(self, first_iterations: int) -> None:
         self.overhead = 0.0
@@ -72,7 +73,7 @@ class GpuSpeed:
         return min(max(1, wanted), self._GROWTH * self._last)
 
     def record(self, iterations: int, seconds: float) -> None:
-        """Note how long a round took."""
+        """Record how many iterations a round had, and how long it took."""
         if not self._per_second:
             self.overhead = seconds
         spent = max(seconds - self.overhead, seconds / 10, 1e-9)
@@ -86,7 +87,7 @@ def load_kernels(groups: Sequence[Group]) -> None:
 
 
 def chains_to_fill(groups: Sequence[Group]) -> int:
-    """Return how many chains per instance fill the GPU if all groups run at once."""
+    """Return the number of chains per instance with which all groups fill the GPU."""
     count = int(load_cupy().cuda.Device().attributes["MultiProcessorCount"])
     one_each = sum(len(group.rows) / _resident(group) for group in groups)
     return max(1, int(count / one_each))
@@ -116,10 +117,10 @@ def improve(
     """
     Search by several chains for each instance; return the best plans.
 
-    An instance keeps its plan unless a chain found a cheaper one. ``groups`` hold the
+    An instance keeps its plan unless a chain finds a cheaper one. ``groups`` has the
     same instances and plans, packed for the GPU. ``iterations`` is the number per
-    chain. The temperatures are multiples of ``unit``; if that is 0, of each instance's
-    scale.
+    chain. ``temperatures`` are the first and the last one, as multiples of ``unit``. If
+    ``unit`` is 0, they are multiples of each instance's own scale.
     """
     limits = (
         iterations,
@@ -133,7 +134,7 @@ def improve(
     )
     array = np.array([limits], dtype=LIMITS)
     pending = [(group.rows, launch(group, array, chains)) for group in groups]
-    costs = plans.costs_v(batch, vehicle_cost)  # while the GPU works
+    costs = plans.costs_v(batch, vehicle_cost)  # computed while the GPU works
     routes = [(rows, wait()) for rows, wait in pending]
     found = PlanBatch.gather(len(batch), routes)
     bad = np.flatnonzero(~found.feasible(batch))
@@ -141,7 +142,7 @@ def improve(
         row = int(bad[0])
         fault = found[row].check(batch[row])[0]
         raise RuntimeError(f"the GPU returned an infeasible plan {row}: {fault}")
-    better = found.costs_v(batch, vehicle_cost) < costs  # in float64
+    better = found.costs_v(batch, vehicle_cost) < costs  # the GPU has only float32
     return plans.replace(better, found[better])
 
 
@@ -149,9 +150,10 @@ def launch(
     group: Group, limits: NDArray[Any], chains: int
 ) -> Callable[[], NDArray[np.uint16]]:
     """
-    Start the search for a group.
+    Start the search of a group on the GPU.
 
-    Returns a function that waits for the routes of the best chains, shape (B, W).
+    Returns a function that waits for its end and returns the routes of the best chain
+    of each instance, shape (B, W).
     """
     cupy = load_cupy()
     kernel, warps = _kernel_of(group), _warps(group)
@@ -195,14 +197,14 @@ def launch(
 def pick(
     routes: NDArray[np.uint16], lengths: NDArray[np.float32]
 ) -> NDArray[np.uint16]:
-    """Return the routes of the shortest chains: (B, chains, W) to (B, W)."""
+    """Return the shortest routes of each instance: (B, chains, W) becomes (B, W)."""
     rows = np.arange(len(routes))
     picked: NDArray[np.uint16] = routes[rows, np.argmin(lengths, axis=1)]
     return picked
 
 
 def _warps(group: Group) -> int:
-    """Return the chains per block: 2, or 1 if two do not fit into shared memory."""
+    """Return the chains per block: 1 if two would exceed shared memory, else 2."""
     return 2 if group.slots <= 16 else 1
 
 
@@ -220,7 +222,7 @@ def _kernel_of(group: Group) -> Any:
 def _kernel(
     slots: int, matrix: bool, rounded: bool, warps: int, shared_bytes: int
 ) -> Any:
-    """Compile the kernel of a size class."""
+    """Compile and return the kernel of a size class and a kind of distances."""
     code = files("fixedfleet.search").joinpath("ruin_recreate.cu").read_text("utf-8")
     defines = {
         "SLOTS": slots,

@@ -1,9 +1,10 @@
-"""Search one plan of many customers on a GPU: all its parts at once, again and again.
+"""
+Search one plan of many customers on a GPU, in rounds that search all its parts.
 
-Each round divides the tours of the plan into parts of about a hundred customers. The
-parts are a batch for the GPU, where many chains search each of them. Meanwhile each
-core searches one of the parts by HGS-CVRP. The best tours found for a part replace the
-ones before, and the next round divides the plan in another way.
+Each round divides the tours of the plan into parts of about a hundred customers. All
+parts are searched as one batch on the GPU, each by many chains. At the same time, each
+CPU core searches one of the parts by HGS-CVRP. The best tours found for a part replace
+its previous tours. The next round divides the plan in another way.
 """
 
 from __future__ import annotations
@@ -48,22 +49,23 @@ class GpuPartsParameters:
     ----------
     whole_share, whole_seconds
         Before the rounds, the CPU cores search the whole plan. They have the share
-        ``whole_share`` of the time limit, or ``whole_seconds`` per customer if that is
-        more; the latter is at most half of the limit.
+        ``whole_share`` of the time limit. If ``whole_seconds`` per customer is more,
+        they have this time, but at most half of the limit.
     size, largest, growth
-        ``size`` is the number of customers and vehicles per part. Each round that
-        improves nothing makes the parts larger by the factor ``growth``. After an
+        ``size`` is the number of customers and vehicles per part. After a round that
+        improves nothing, the parts become larger by the factor ``growth``. After an
         improvement, or a round with parts of at least ``largest``, they have ``size``
         again.
     hot, cold
-        Temperatures of each round, for about a hundred customers in the unit square.
+        First and last temperature of each round, for about a hundred customers in the
+        unit square.
     round_seconds, round_iterations
         Length of a round: in seconds or, if the deadline limits iterations, in
         iterations of each annealing chain.
     first_iterations
-        Iterations of the first round, which shows how fast the GPU is.
+        Iterations of the first round, which measures the speed of the GPU.
     max_speed_up
-        A round has at most this many times the iterations of the last one.
+        A round has at most this many times the iterations of the previous one.
     last_share
         A round is planned to take at most this share of the time that is left, because
         it may be slower than expected.
@@ -91,7 +93,7 @@ _DEFAULTS = GpuPartsParameters()
 
 
 def load_for_gpu_parts(instance: Instance) -> None:
-    """Load or compile what a search part by part on a GPU needs."""
+    """Load or compile the code for a search part by part on a GPU."""
     load_for_parts(instance)
     sizes = {_DEFAULTS.size // 2, _DEFAULTS.size, _DEFAULTS.largest}
     most = instance.num_customers + 1
@@ -107,10 +109,10 @@ def search_parts(
     task: SearchTask, parameters: GpuPartsParameters = _DEFAULTS
 ) -> Iterator[Plan]:
     """
-    Improve a feasible plan of many customers.
+    Improve a feasible plan of many customers part by part, on the GPU and the cores.
 
-    With a limit on iterations, which are those of a chain, the same seed and number of
-    cores give the same plan on the same GPU.
+    A limit on iterations counts those of one chain. With such a limit, the same seed
+    and number of cores give the same plan on the same GPU.
     """
     instance = task.instance
     seconds = max(task.deadline.seconds, MIN_SECONDS)
@@ -119,7 +121,7 @@ def search_parts(
     first = replace(task, deadline=task.deadline.until(share))
     plan = yield from anneal_whole(first, 1.0)
     tours = DividedPlan(instance, plan, task.seed)
-    # Legs become shorter with more customers, and the temperatures with the legs.
+    # With more customers, legs are shorter, and temperatures must be lower.
     unit = scale(instance) * (100 / instance.num_customers) ** 0.5
     rounds = _PartRounds(
         task.deadline.until(1.0), instance.num_customers, unit, parameters
@@ -151,17 +153,17 @@ class _PartRounds:
 
     deadline: Deadline
     customers: int
-    unit: float  # of the temperatures
+    unit: float  # temperatures are multiples of this
     parameters: GpuPartsParameters
-    size: float = field(init=False)  # customers and vehicles of a part
-    iterations: int = field(init=False)  # of a chain in this round
-    seconds: float = field(init=False)  # that this round should take
-    done: int = 0  # iterations of a chain, of all rounds
+    size: float = field(init=False)  # customers and vehicles per part in this round
+    iterations: int = field(init=False)  # iterations of a chain in this round
+    seconds: float = field(init=False)  # planned duration of this round
+    done: int = 0  # iterations of a chain in all rounds so far
     begun: float = 0.0  # when this round began
     on_gpu: float = 0.0  # seconds of this round on the GPU
     waiting: float = 0.0  # seconds of this round in which only cores searched
-    overhead: float = 0.0  # seconds of a round without a search
-    speeds: dict[float, float] = field(default_factory=dict)  # per second, by size
+    overhead: float = 0.0  # seconds of the last round in which nothing was searched
+    speeds: dict[float, float] = field(default_factory=dict)  # iterations/s, by size
 
     def __post_init__(self) -> None:
         self.size = float(self.parameters.size)
@@ -169,7 +171,7 @@ class _PartRounds:
         self.seconds = self.parameters.round_seconds
 
     def begin(self) -> bool:
-        """Choose the length of the next round; return False if there is none."""
+        """Choose the length of the next round; return False if no time is left."""
         deadline, settings = self.deadline, self.parameters
         self.begun, self.on_gpu, self.waiting = deadline.elapsed(), 0.0, 0.0
         if deadline.iterations is not None:
@@ -182,8 +184,8 @@ class _PartRounds:
         wanted = growth * max(settings.round_seconds, wanted)
         self.seconds = max(min(wanted, settings.last_share * left), MIN_SECONDS)
         if self.speeds:
-            # The speed of a size that has not run yet is a cautious guess. The last
-            # round must end in time, so it counts on the slowest speed so far.
+            # If no round had parts of this size yet, the speed is guessed cautiously.
+            # The last round must end in time, so the slowest speed so far is assumed.
             slowest = min(self.speeds.values())
             speed = self.speeds.get(self.size, slowest / settings.growth)
             if self.seconds < wanted:
@@ -193,7 +195,7 @@ class _PartRounds:
         return left > MIN_SECONDS
 
     def end(self, changed: bool) -> None:
-        """Note how long the round took; choose larger parts if it changed none."""
+        """Record the time of a round, and choose the size of the next parts."""
         settings = self.parameters
         self.done += self.iterations
         if self.on_gpu > 0:
@@ -217,7 +219,7 @@ def _search_round(
         part.instance.num_customers + part.instance.vehicles <= FAST_NODES
         for part in parts
     ]
-    # The cores search what is too large for the GPU, then any others.
+    # The cores take the parts that are too large for the GPU first, then any others.
     rows = sorted(range(len(parts)), key=fits.__getitem__)[: task.cores]
     on_cores = {
         row: threads.submit(_search_on_core, parts[row], task, rounds) for row in rows
@@ -237,7 +239,7 @@ def _search_round(
 
 def _search_on_core(part: Part, task: SearchTask, rounds: _PartRounds) -> Plan:
     """Search a part by HGS-CVRP, for as long as this round."""
-    # HGS-CVRP cannot be stopped, and only the main thread may ask whether to stop.
+    # HGS-CVRP cannot be stopped, and only the main thread may call `stop`.
     deadline = replace(rounds.deadline, stop=None).within(rounds.seconds)
     if deadline.iterations is not None:
         deadline = replace(deadline, iterations=DecompositionParameters.part_iterations)

@@ -1,4 +1,4 @@
-"""The loop around every search: check each plan, keep the best, report it, and end."""
+"""The loop around every search: it checks each plan, keeps the best and reports it."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ def improve(
     instance
         The instance to plan for. Its fleet is a hard bound.
     initial_plan
-        The plan to start from. What exceeds fleet or capacity is dropped, and customers
-        may be unserved. Default: no customer is served.
+        The plan to start from. It may leave customers unserved. Customers and tours
+        that exceed fleet or capacity are dropped. Default: no customer is served.
     time_limit
-        Seconds. Loading and compiling code does not count.
+        Seconds for the search. Loading and compiling code does not count.
     iterations
-        Most iterations, besides or instead of a time limit.
+        Maximum number of iterations, besides or instead of a time limit.
     stop
-        Called now and then; the search ends when it returns True. ``vroom`` only looks
-        at the time limit, and HGS-CVRP runs on in its thread until then.
+        Called now and then; the search ends when it returns True. ``vroom`` ignores it.
+        ``hgs`` ends, but its solver runs on in a thread until the time limit.
     search
         Name of a search, a reference "module.py:Name" or the search itself.
     seed
@@ -104,7 +104,7 @@ def improve(
         A plan with the smallest number of vehicles. If one vehicle costs at least the
         length of this plan, plans with more vehicles are not considered.
     cores
-        The most cores to use. ``auto``, ``decomposition`` and ``gpu`` use several.
+        Maximum number of cores. ``auto``, ``decomposition`` and ``gpu`` use several.
     on_improvement
         Called with (seconds, cost, plan) when the best plan has become better, at most
         once in a few milliseconds.
@@ -112,7 +112,7 @@ def improve(
     Returns
     -------
     SearchResult
-        Never a worse plan than the initial one.
+        Its plan is never worse than the initial one.
     """
     limits = time_limit, iterations, stop
     Deadline.of(*limits)  # raises if they are wrong, before anything is compiled
@@ -151,8 +151,8 @@ def run_search(
     """
     Run a search that is loaded, until it ends or its deadline is over.
 
-    Plans that exceed fleet or capacity are an error, except those of an outside solver,
-    which are ignored. The other arguments are those of :func:`improve`.
+    A plan that exceeds fleet or capacity raises RuntimeError; if ``outside``, it is
+    ignored instead. The other arguments are those of :func:`improve`.
     """
     check_seed(seed)
     check_vehicle_cost(vehicle_cost)
@@ -171,7 +171,7 @@ def run_search(
     with interrupt_noted() as pressed:
         rest = deadline.until(1.0).or_when(pressed)
         task = SearchTask(instance, best, rest, seed, vehicle_cost, cores)
-        # The fewest vehicles are known only if all are alike and nothing is timed.
+        # `fewest` has the smallest number of vehicles only if the instance is plain.
         if (
             fewest is not None
             and instance.is_plain
@@ -200,11 +200,11 @@ def run_search(
 
 def is_expensive(vehicle_cost: float, fewest: Plan, instance: Instance) -> bool:
     """
-    Return whether a further vehicle always costs at least what it can save.
+    Return whether a further vehicle always costs at least as much as it can save.
 
-    This is so if a vehicle costs at least the length of ``fewest``, a plan with the
-    fewest vehicles. It is decided once, before any search. The search is then given
-    the smallest fleet, and only has to shorten the tours.
+    It does if a vehicle costs at least the length of ``fewest``, a plan with the
+    smallest number of vehicles. Then the search is given the smallest fleet, and only
+    minimises the length.
     """
     return vehicle_cost > 0 and vehicle_cost >= fewest.length(instance)
 
@@ -212,14 +212,14 @@ def is_expensive(vehicle_cost: float, fewest: Plan, instance: Instance) -> bool:
 def expensive_rows(
     vehicle_cost: float, fewest: PlanBatch, batch: InstanceBatch
 ) -> NDArray[np.bool_]:
-    """Return for each instance what :func:`is_expensive` returns, shape (B,)."""
+    """Return :func:`is_expensive` for each instance of a batch, shape (B,)."""
     if vehicle_cost <= 0:
         return np.zeros(len(batch), dtype=bool)
     return np.asarray(vehicle_cost >= fewest.lengths(batch))
 
 
 def _with_fewest_vehicles(task: SearchTask, fewest: Plan) -> SearchTask:
-    """Return the task with the fleet size of ``fewest`` and no vehicle cost."""
+    """Return the task with as many vehicles as ``fewest`` has, and no vehicle cost."""
     if fewest.vehicles > task.instance.vehicles:
         return task
     plan, instance = task.initial_plan, task.instance.with_vehicles(fewest.vehicles)
@@ -229,7 +229,7 @@ def _with_fewest_vehicles(task: SearchTask, fewest: Plan) -> SearchTask:
 
 
 def _plans_of(search: Search, task: SearchTask) -> Iterator[Plan]:
-    """Start a search; raise InputError if it returns no plans to loop over."""
+    """Return the iterator of a search; raise InputError if it is not iterable."""
     plans: Any = search(task)
     if not hasattr(plans, "__iter__"):
         raise InputError(
@@ -242,10 +242,10 @@ def _value(
     plan: Plan, instance: Instance, vehicle_cost: float, outside: bool
 ) -> tuple[float, float]:
     """
-    Return the rank of a plan that a search has yielded.
+    Return the rank of a plan that a search has yielded: the smaller, the better.
 
-    A customer that does not exist raises RuntimeError. In the plan of an outside
-    solver, it makes the plan rank below all others instead.
+    Raise RuntimeError if the plan serves a customer that does not exist. If it is from
+    an outside solver, its rank is infinite instead.
     """
     try:
         return rank(instance, plan, vehicle_cost)
@@ -260,7 +260,7 @@ def _is_sound(plan: Plan, instance: Instance, outside: bool) -> bool:
     """
     Return whether a plan has no faults; unserved customers are not a fault.
 
-    A fault raises RuntimeError, unless the plan is that of an outside solver.
+    Raise RuntimeError for a fault, unless the plan is from an outside solver.
     """
     faults = plan.check(instance, partial=True)
     if not faults:

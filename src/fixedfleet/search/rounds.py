@@ -1,4 +1,4 @@
-"""Rounds: a search whose temperature falls is divided into steps of equal length."""
+"""Rounds: steps of equal length, into which simulated annealing is divided."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Round:
     Attributes
     ----------
     number
-        Its number, from 0.
+        The number of the round, from 0.
     deadline
-        When it ends. It has the iterations of the round if these are limited.
+        When the round ends. If iterations are limited, it has those of this round.
     begin, end
-        The shares of the whole limit that are used before and after it.
+        The shares of the whole limit that are used before and after the round.
     """
 
     number: int
@@ -34,7 +34,11 @@ class Round:
     end: float
 
     def between(self, hot: float, cold: float) -> tuple[float, float]:
-        """Return the temperatures of the round if the search cools geometrically."""
+        """
+        Return the first and the last temperature of this round.
+
+        During the whole search, the temperature falls geometrically from hot to cold.
+        """
         return hot * (cold / hot) ** self.begin, hot * (cold / hot) ** self.end
 
 
@@ -44,10 +48,10 @@ def rounds(
     """
     Yield the rounds of a search, about ``count`` of them.
 
-    With a limit on iterations, all rounds have the same number. With a time limit, each
-    round begins at the share of the limit that the clock shows. So there are fewer
-    rounds if some take longer than planned. ``min_seconds`` is called before each round
-    and returns the least seconds that the round must have.
+    With a limit on iterations, all rounds have the same number of iterations. With a
+    time limit, all rounds have the same planned duration, and there are fewer rounds if
+    some take longer than planned. ``min_seconds`` is called before each round and
+    returns the shortest duration that the round may have.
     """
     number, done = 0, 0
     while not deadline.over():

@@ -41,43 +41,46 @@ __all__ = [
     "ruin_recreate",
 ]
 
-_CHUNK_SECONDS = 1e-3  # seconds between two readings of the clock
-_CHUNK_ITERATIONS = 1000  # at most, if the limit is a number of iterations
-_FIRST_CHUNK = 32  # iterations before the clock is first read, to measure the speed
-_ARRAYS_SECONDS = 3e-5  # for each customer, to make the arrays of a large instance
+# The compiled loop runs in chunks of iterations, between which the clock is read.
+_CHUNK_SECONDS = 1e-3  # duration of a chunk
+_CHUNK_ITERATIONS = 1000  # most iterations of a chunk if iterations are limited
+_FIRST_CHUNK = 32  # iterations of the first chunk, which measures the speed
+_ARRAYS_SECONDS = 3e-5  # time per customer to make the arrays of a large instance
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuinRecreateParameters:
     """
-    Settings of ruin and recreate; the defaults are fitted to N = 20 to 1,000 on a core.
+    Settings of ruin and recreate.
+
+    The defaults gave the best results for 20 to 1,000 customers on one core.
 
     Parameters
     ----------
     removals
-        Customers that an iteration removes on average.
+        Number of customers that an iteration removes on average.
     max_string
-        Most customers removed from one tour.
+        Maximum number of customers removed from one tour.
     split
-        Probability that a removed string leaves out customers in its middle.
+        Probability that some customers in the middle of a string are not removed.
     blink
-        On average, one of this many places is skipped when a customer is inserted.
+        On average, one of this many positions is skipped when a customer is inserted.
     ruin_neighbours
-        Neighbourhood size of the ruin: strings are removed from the tours of this many
-        nearest customers of a random one.
+        Neighbourhood size of the ruin: strings are removed from the tours of a random
+        customer and of this many customers nearest to it.
     insertion_neighbours
         Neighbourhood size of the insertion: a customer is inserted beside one of this
         many nearest customers.
     large_scale
-        Whether to search as for many customers. An iteration then ends as soon as the
-        plan is longer than annealing can accept. Two ruined tours may exchange their
-        ends, if all legs are as long in both directions. A place is also looked for at
-        the begin and end of four tours on average, and beside all ``ruin_neighbours``
-        if there is none beside the nearest.
+        Whether to search as for many customers. Then an iteration ends as soon as
+        simulated annealing would reject its plan. Two ruined tours may exchange their
+        ends, if distances are symmetric. An insertion is also tried at the begin and
+        end of four tours on average. If a customer fits beside none of its
+        ``insertion_neighbours``, all ``ruin_neighbours`` are tried.
     start_temperature, end_temperature
-        Temperatures of the annealing, in lengths of an instance drawn in the unit
-        square; other instances are scaled by their mean distance. Default of the end:
-        1/N, because legs become shorter with more customers.
+        Temperatures of simulated annealing, for customers in the unit square; for other
+        instances, they are multiplied by the ratio of the mean distances. The default
+        of ``end_temperature`` is 1/N, because legs are shorter with more customers.
     """
 
     removals: Annotated[float, at_least(1)] = 10.0
@@ -99,7 +102,7 @@ class RuinRecreateParameters:
             )
 
     def temperatures(self, customers: int) -> tuple[float, float]:
-        """Return start and end temperature for N customers in the unit square."""
+        """Return (start, end) temperature for a number of customers."""
         end = self.end_temperature or 1 / customers
         return self.start_temperature, min(end, self.start_temperature)
 
@@ -124,10 +127,10 @@ def ruin_recreate(
     Improve a plan by ruin and recreate; the plan may leave customers unserved.
 
     With a limit on iterations, the same seed gives the same plan on any machine. The
-    temperature falls with the iterations if they are limited, else with the time. It
-    does not fall before every customer is served: while some are unserved, a low
-    temperature would only hinder finding places for them. With vehicle types or times,
-    it falls after half of the limit in any case, because the fleet may be too small.
+    temperature falls with the iterations if they are limited, otherwise with the time.
+    It does not fall while customers are unserved, because a low temperature makes it
+    harder to insert them. With vehicle types or times, it begins to fall after half of
+    the limit at the latest, because the fleet may be too small to serve all.
     """
     instance, deadline = task.instance, task.deadline
     plain = instance.is_plain
@@ -136,7 +139,7 @@ def ruin_recreate(
     load_kernel_for(instance)
     n = instance.num_customers
     if uses_coordinates(instance) and deadline.left() < _ARRAYS_SECONDS * n:
-        return  # the time is not enough to begin
+        return  # making the arrays would take longer than the time that is left
     problem, state = _begin(
         instance, task.initial_plan, task.seed, parameters, task.vehicle_cost
     )
@@ -171,14 +174,16 @@ def anneal(
     vehicle_cost: float,
 ) -> Plan:
     """
-    Anneal a part from one temperature to another, both in the unit of the distances.
+    Improve a part of a plan by simulated annealing; return its last plan.
 
-    Returns the last plan, which may be worse than the first.
+    The last plan may be worse than the first. ``temperatures`` are the first and the
+    last one, in the unit of the distances.
     """
     problem, state = _begin(
         part.instance, part.plan, part.seed, parameters, vehicle_cost
     )
-    # Longer chunks than on one core, because threads wait for Python's lock.
+    # Chunks are longer than in `ruin_recreate`, because threads wait for Python's lock
+    # between chunks.
     for count, used in _chunks(deadline, 10 * _CHUNK_SECONDS, _CHUNK_ITERATIONS):
         temperature = _temperature(*temperatures, used)
         cpu_kernel.advance(problem, state, count, temperature)
@@ -215,10 +220,10 @@ def _chunks(
     deadline: Deadline, seconds: float, most: int
 ) -> Iterator[tuple[int, float]]:
     """
-    Yield (iterations until the clock is read again, share of the limit used so far).
+    Yield (iterations of the next chunk, share of the limit used so far).
 
     With a time limit, a chunk takes about ``seconds``. With a limit on iterations, it
-    has at most ``most`` of them.
+    has at most ``most`` iterations.
     """
     if deadline.iterations is not None:
         done = 0
@@ -236,19 +241,28 @@ def _chunks(
 
 
 def _temperature(hot: float, cold: float, share: float) -> float:
-    """Return the temperature after a share of its geometric fall."""
-    # 32 bits are the same on every machine, whatever its power function.
+    """
+    Return the temperature at a share, from 0 to 1, of the way from hot to cold.
+
+    The temperature falls geometrically.
+    """
+    # Power functions differ between machines in the last digits, which 32 bits drop.
     return float(np.float32(hot * (cold / hot) ** share))
 
 
 def _best_value(state: State) -> tuple[int, float]:
-    """Return the unserved customers, or their weight, and the cost of the best plan."""
+    """
+    Return (unserved, cost) of the best plan.
+
+    ``unserved`` is the number of unserved customers; with vehicle types or times, it is
+    their weight.
+    """
     unserved = state.counts[BEST_ABSENT] if state.day is None else state.day.missing[1]
     return int(unserved), float(state.costs[1])
 
 
 def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> Plan:
-    """Read a plan from the links that lead from each node to the next."""
+    """Return a plan, given the successor of each node in ``links``."""
     following, customers = links.tolist(), state.customers.tolist()
     depots = range(len(following) - len(state.loads), len(following))
     tours = []
@@ -265,7 +279,11 @@ def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> P
 
 
 def _run_once(measured: bool) -> None:
-    """Run an iteration, which loads the compiled search or compiles it."""
+    """
+    Run one iteration, which loads or compiles the search.
+
+    ``measured`` has the meaning of :func:`load_kernel`.
+    """
     n = MOST_WITH_MATRIX + 1 if measured else 2
     instance = Instance(
         depot=(0.0, 0.0),
@@ -293,9 +311,9 @@ def _run_day_once() -> None:
 @cache
 def load_kernel(measured: bool) -> None:
     """
-    Load the compiled search for a matrix of distances.
+    Load the compiled search that reads distances from a matrix.
 
-    If ``measured``, load the one that computes distances from coordinates.
+    If ``measured``, load the one that computes distances from coordinates instead.
     """
     _load(partial(_run_once, measured))
 
@@ -310,7 +328,7 @@ def _load(run_once: Callable[[], None]) -> None:
     try:
         run_once()
     except (ImportError, AttributeError):
-        # Another version of this package compiled into the same folder. Numba cannot
-        # read its cache if that names something which this version does not have.
+        # Another version of this package has compiled code into the same folder. Numba
+        # cannot read it if it refers to names that this version does not have.
         clear_cache(cpu_kernel.advance)
         run_once()

@@ -1,4 +1,4 @@
-"""The compiled loop of the savings heuristic: tours are joined pair by pair."""
+"""The compiled loop of the savings heuristic, which joins tours."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def _turn_round(behind: Any, first: Any) -> None:
 @compiled()
 def join_tours(pairs: Any, demands: Any, capacity: Any, symmetric: Any) -> Any:
     """
-    Join tours of one customer each while the capacity allows it.
+    Begin with one tour per customer, and join tours while the capacity allows it.
 
-    ``pairs`` are ordered by falling saving. The second customer of a pair may become
-    the successor of the first; if distances are symmetric, also its predecessor.
+    ``pairs`` has pairs of customers, the largest saving first. The second customer of a
+    pair may become the successor of the first; if distances are symmetric, also its
+    predecessor.
 
     Returns (first customer of each tour, successor of each customer, load of each
-    tour). The first customer is 0 if the tour was joined to another. The successor is 0
-    for the last customer of a tour. A tour has the number of one of its customers.
+    tour). Tours are numbered like customers. The first customer is 0 if the tour was
+    joined to another. The successor is 0 for the last customer of a tour.
     """
     first = np.arange(len(demands))
     last = np.arange(len(demands))
@@ -50,7 +51,7 @@ def join_tours(pairs: Any, demands: Any, capacity: Any, symmetric: Any) -> Any:
         while customer != 0:
             tour_of[customer] = a
             customer = behind[customer]
-        if not i_last and not j_first:  # b leads to a
+        if not i_last and not j_first:  # tour b, then tour a
             behind[j] = i
             first[a] = first[b]
         else:

@@ -1,4 +1,4 @@
-"""All searches by name, each with what it can do: ours and the outside solvers."""
+"""The registry of all searches, and the abilities of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 @dataclass(frozen=True)
 class Abilities:
     """
-    What a search can do; the defaults suit a search that a user writes.
+    What a search can do. The defaults suit a search that a user writes.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class Abilities:
     vehicle_cost
         Whether it can minimise the length plus a cost for each vehicle used.
     outside
-        Whether it is another program, whose plan may exceed fleet or capacity.
+        Whether it is an outside solver, whose plans may exceed fleet or capacity.
     plain_only
-        Whether it cannot plan vehicles of several types, windows and shifts.
+        Whether it needs plain instances: equal vehicles, no windows and no shifts.
     package
-        The package that it runs; empty if the search is our own.
+        The other package that it runs; empty if it runs none.
     limitations
-        What it cannot do, in one sentence; empty if nothing.
+        What it cannot do, in one sentence; empty if it has no limitations.
     """
 
     counts_iterations: bool = False
@@ -68,7 +68,7 @@ _COMMAND_ABILITIES = Abilities(
 
 
 class _Searches(Registry[Search]):
-    """The registry of searches, which also has the abilities of each."""
+    """A registry of searches that also has the abilities of each."""
 
     def __init__(self, built_in: Mapping[str, tuple[str, Abilities]]) -> None:
         super().__init__(
@@ -78,7 +78,7 @@ class _Searches(Registry[Search]):
 
     def get(self, name: str | Search) -> Search:
         """
-        Look up a search by its name. Anything but a string is returned unchanged.
+        Return the search with a name. Anything but a string is returned unchanged.
 
         The name may also be a reference, "my_search.py:Name", or ``command:`` and a
         command line, see :mod:`fixedfleet.search.outside.command_search`. Parameters of
@@ -101,11 +101,11 @@ class _Searches(Registry[Search]):
         super().check(name if name.startswith(_COMMAND) else split_options(name)[0])
 
     def parameters(self, name: str) -> dict[str, Any]:
-        """Return the parameters that may follow a search's name, with defaults."""
+        """Return the parameters that may follow a search's name, and their defaults."""
         return {} if name.startswith(_COMMAND) else _parameters(super().get(name))
 
     def abilities(self, name: str | Search) -> Abilities:
-        """Return what a search can do, without loading its code."""
+        """Return the abilities of a search, without loading its code."""
         if isinstance(name, str) and name.startswith(_COMMAND):
             return _COMMAND_ABILITIES
         plain = split_options(name)[0] if isinstance(name, str) else ""
@@ -117,7 +117,7 @@ class _Searches(Registry[Search]):
 
 
 def _parameters(search: Search) -> dict[str, Any]:
-    """Return the keyword-only parameters of a search that have a default."""
+    """Return the keyword-only parameters of a search and their defaults."""
     found = inspect.signature(search).parameters.values()
     return {
         one.name: one.default
@@ -216,7 +216,11 @@ SEARCHES = _Searches(
 
 
 def loaded_by(load: Callable[[Instance], None]) -> Callable[[Function], Function]:
-    """Return a decorator that sets the function to load a search's compiled code."""
+    """
+    Return a decorator for a search: ``load`` loads its compiled code.
+
+    :func:`load_search` calls ``load`` with the instance before a time limit begins.
+    """
 
     def mark(search: Function) -> Function:
         search.load = load  # type: ignore[attr-defined]
@@ -227,14 +231,14 @@ def loaded_by(load: Callable[[Instance], None]) -> Callable[[Function], Function
 
 def load_search(search: str | Search, instance: Instance) -> Search:
     """
-    Look up a search, and load or compile its code for an instance.
+    Return a search after loading or compiling the code that an instance needs.
 
-    Call it before the clock starts, so that compiling does not count as time. A search
-    that cannot plan such an instance raises InputError.
+    Call it before a time limit begins, so that compiling does not use up its time.
+    Raise InputError if the search cannot plan such an instance.
     """
     if isinstance(search, str) and SEARCHES.abilities(search).plain_only:
         instance.require_plain(f"the search {search!r}")
-    # A compiler that Ctrl-C interrupts can lose the exception.
+    # If Ctrl-C interrupts the compiler, KeyboardInterrupt may be lost.
     with interrupts_deferred():
         found = SEARCHES.get(search)
         function = found.func if isinstance(found, partial) else found

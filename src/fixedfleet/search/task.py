@@ -1,7 +1,8 @@
-"""What a search is given, and what it may return.
+"""
+The interface of a search.
 
 A search is a function that is given a :class:`SearchTask` and yields plans, each better
-than the last one it knew, until the task's deadline is over::
+than those before, until the task's deadline is over::
 
     def my_search(task: SearchTask) -> Iterator[Plan]:
         while not task.deadline.over():
@@ -36,8 +37,8 @@ __all__ = [
 ]
 
 PARTS_ABOVE = 200  # with more customers, a plan is searched part by part
-MIN_SECONDS = 1e-3  # a step of a search is not worth its set-up in less time
-_REPORT_PAUSE = 49  # times the seconds that a report took, before the next one
+MIN_SECONDS = 1e-3  # a step of a search is skipped if it would have less time
+_REPORT_PAUSE = 49  # the pause after a report is this many times the report's duration
 
 
 def _keep(plan: Plan) -> Plan:
@@ -48,7 +49,7 @@ def _keep(plan: Plan) -> Plan:
 @dataclass(frozen=True)
 class SearchTask:
     """
-    What a search is given.
+    The input of a search.
 
     Attributes
     ----------
@@ -64,11 +65,11 @@ class SearchTask:
     vehicle_cost
         Fixed cost of each vehicle used; the search minimises the length plus this.
     cores
-        The most cores that the search may use.
+        Maximum number of cores that the search may use.
     exchange
-        A search may call this between two steps with its best plan, and go on from the
-        plan that is returned. It is the same one, or that of a search which runs beside
-        this one, see :mod:`fixedfleet.search.side_by_side`.
+        A search may call this between two steps with its best plan, and continue from
+        the plan that is returned: the same plan, or the plan of another search that
+        runs at the same time, see :mod:`fixedfleet.search.side_by_side`.
     """
 
     instance: Instance
@@ -85,10 +86,10 @@ Search = Callable[[SearchTask], Iterator[Plan]]
 
 class ReportPace:
     """
-    Limits how often a search yields a plan, to about a fiftieth of its time.
+    Limits how often a search yields a plan, so that this takes 2 % of its time.
 
-    To read a plan from the arrays of a search and to check it takes time, which would
-    be lost to the search if every improvement were reported.
+    It takes time to read a plan from the arrays of a search and to check it. If every
+    improvement were reported, the search would lose this time.
     """
 
     def __init__(self, deadline: Deadline) -> None:
@@ -100,7 +101,7 @@ class ReportPace:
         return self._clock() >= self._next
 
     def report(self, read_plan: Callable[[], Plan]) -> Iterator[Plan]:
-        """Yield a plan, and note how long it took to read it and to check it."""
+        """Yield one plan, and measure how long it takes to read and check it."""
         begin = self._clock()
         yield read_plan()
         end = self._clock()
@@ -113,8 +114,8 @@ def run_step(
     """
     Yield the plans of one step of a search; return the best of them.
 
-    The plan returned is the initial plan if no better one was found. With a vehicle
-    cost, plans are compared by this cost instead of the task's own.
+    If no plan is better than the initial plan, the initial plan is returned. If
+    ``vehicle_cost`` is given, plans are compared by it instead of the task's own.
     """
     cost = task.vehicle_cost if vehicle_cost is None else vehicle_cost
     best, least = task.initial_plan, rank(task.instance, task.initial_plan, cost)
@@ -133,7 +134,7 @@ def better(instance: Instance, found: Plan, known: Plan, vehicle_cost: float) ->
 
 
 def rank(instance: Instance, plan: Plan, vehicle_cost: float) -> tuple[int, float]:
-    """Return what makes a plan better: few unserved customers, then a low cost."""
+    """Return (weight of unserved customers, cost). The smaller, the better the plan."""
     return plan.unserved_weight(instance), plan.cost_v(instance, vehicle_cost)
 
 
@@ -170,7 +171,7 @@ def drop_excess(instance: Instance, plan: Plan) -> Plan:
 
 
 def _drop_excess_of_day(instance: Instance, plan: Plan) -> Plan:
-    """Like :func:`drop_excess`, with vehicle types, windows and shifts."""
+    """Do what :func:`drop_excess` does if there are vehicle types or times."""
     units = instance.demand_units
     room = [one.count for one in instance.fleet]
     tours = sorted(

@@ -1,1 +1,1 @@
-"""Plan tours: decide whether the fleet suffices, make an initial plan, then search."""
+"""``solve`` and ``solve_batch``: verdict on the fleet, initial plan, then search."""

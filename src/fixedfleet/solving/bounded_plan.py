@@ -1,7 +1,7 @@
-"""How far a plan is from the best possible one: the step "bound" of ``solve``."""
+"""The step "bound" of ``solve``: how far is the plan from the best possible one?"""
 
-# `fixedfleet.bound` is imported in the functions that need it: a call without a proof
-# must not wait for it.
+# `fixedfleet.bound` is imported in the functions that need it, because the import takes
+# time and most calls need no lower bound.
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BoundedPlan", "bounded_plan", "load_for_bound", "why_unbounded"]
 
 @dataclass(frozen=True)
 class BoundedPlan:
-    """The best plan known, and the lower bound on all plans, or why there is none."""
+    """The best known plan, and a lower bound on all plans or why there is none."""
 
     plan: Plan
     lower_bound: float | None = None
@@ -62,25 +62,25 @@ def bounded_plan(
     on_bound: BetterBound | None = None,
 ) -> BoundedPlan:
     """
-    Raise the lower bound until it meets the cost of the plan, or the deadline is over.
+    Raise the lower bound until it equals the cost of the plan or the deadline is over.
 
     Parameters
     ----------
     instance, plan
         The instance, and a feasible plan for it.
     deadline
-        When to end. A second Ctrl-C ends it as well.
+        When to end. KeyboardInterrupt, raised by a second Ctrl-C, ends it as well.
     vehicle_cost
         Fixed cost of each vehicle used.
     tours
-        Tours of other good plans, which save time.
+        Tours of other good plans. They are the first columns, which saves time.
     on_improvement, on_bound
         Called for each better plan, and for each better bound.
 
     Returns
     -------
     BoundedPlan
-        With the plan given, or a better one that was found on the way.
+        Its plan is the given one, or a better one that was found meanwhile.
     """
     from fixedfleet.bound import bounds
 

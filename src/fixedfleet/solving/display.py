@@ -1,4 +1,4 @@
-"""Rows that ``solve(display=True)`` prints as the best plan becomes better."""
+"""The rows that ``solve(display=True)`` prints: one for each better plan or bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ __all__ = ["Display"]
 
 
 class Display:
-    """Rows that are printed as the best plan becomes better."""
+    """
+    Print a row for each better plan and each better lower bound.
+
+    Each plan and each bound is also passed on to the user's callback, if there is one.
+    """
 
     def __init__(
         self, on_improvement: Improvement | None, on_bound: BetterBound | None
@@ -33,14 +37,14 @@ class Display:
         print(f"{instance!r}\n{verdict}\n{names}", flush=True)
 
     def show(self, seconds: float, cost: float, plan: Plan) -> None:
-        """Print a row, and pass the plan on."""
+        """Print a row for a better plan, and pass the plan to the user's callback."""
         self._best = f"{cost:14.8g}  {plan.vehicles:8d}"
         self._rows.show(f"{seconds:9.2f}  {self._best}")
         if self._on_improvement is not None:
             self._on_improvement(seconds, cost, plan)
 
     def show_bound(self, seconds: float, bound: float) -> None:
-        """Print a row with a lower bound, and pass the bound on."""
+        """Print a row with a lower bound, and pass it to the user's callback."""
         self._rows.show(f"{seconds:9.2f}  {self._best}  at least {bound:.8g}")
         if self._on_bound is not None:
             self._on_bound(seconds, bound)

@@ -1,4 +1,4 @@
-"""Locked tours: a plan keeps them as they are, and only the others are searched."""
+"""Locked tours: the plan contains them unchanged, and only the rest is searched."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ __all__ = ["LockedTours"]
 
 class LockedTours:
     """
-    Tours that must stay as they are.
+    Tours that every plan must contain unchanged.
 
-    ``rest`` is the instance of the other customers and vehicles.
+    ``rest`` is the instance that is left to solve: the customers that are not in a
+    locked tour, and the vehicles that no locked tour uses.
 
     Raises
     ------
@@ -70,10 +71,10 @@ class LockedTours:
 
     def start_for_rest(self, start: Plan | StartName) -> Plan | StartName:
         """
-        Return a start without the locked tours, as a plan for the rest.
+        Return an initial plan without the locked tours, as a plan for :attr:`rest`.
 
-        A start that is a name, such as "savings", is returned unchanged. A plan that
-        lacks a locked tour raises InputError.
+        A name, such as "savings", is returned unchanged. Raise InputError if the plan
+        does not contain a locked tour.
         """
         if not isinstance(start, Plan):
             return start
@@ -98,7 +99,9 @@ class LockedTours:
 
     def reporting_whole_plans(self, report: Improvement | None) -> Improvement | None:
         """
-        Return a function that takes plans for the rest and reports complete plans.
+        Return a callback for the search of :attr:`rest`.
+
+        It adds the locked tours to each plan, and calls ``report`` with the whole plan.
         """
         if report is None:
             return None
@@ -110,16 +113,16 @@ class LockedTours:
 
     def reporting_whole_bounds(self, report: BetterBound | None) -> BetterBound | None:
         """
-        Return a function that takes bounds for the rest.
+        Return a callback for lower bounds of :attr:`rest`.
 
-        It reports bounds for the whole instance, with the cost of the locked tours.
+        It adds the cost of the locked tours, and calls ``report`` with the sum.
         """
         if report is None:
             return None
         return lambda seconds, bound: report(seconds, bound + self._cost)
 
     def add_to(self, result: Result) -> Result:
-        """Return a result for the other customers with the locked tours added."""
+        """Return a result for :attr:`rest` with the locked tours added."""
 
         def join(plan: Plan | None) -> Plan | None:
             return None if plan is None else self._join(plan)
@@ -147,9 +150,7 @@ class LockedTours:
         )
 
     def _enlarge(self, result: Result) -> Instance:
-        """
-        Return the instance, with the vehicles that ``guarantee`` has added, if any.
-        """
+        """Return the instance, with the vehicles that ``guarantee`` may have added."""
         if result.instance.vehicles == self.rest.vehicles:
             return self._instance
         if self._instance.has_mixed_fleet:
@@ -158,11 +159,11 @@ class LockedTours:
         return self._instance.with_vehicles(vehicles)
 
     def _plus_locked(self, bound: float | None) -> float | None:
-        """Return a bound for the rest, with the cost of the locked tours."""
+        """Add the cost of the locked tours to a lower bound for :attr:`rest`."""
         return None if bound is None else bound + self._cost
 
     def _join(self, plan: Plan) -> Plan:
-        """Return the locked tours, followed by a plan for the rest."""
+        """Return one plan: the locked tours, then the tours of a plan for the rest."""
         tours = (*self._plan, *plan.renumbered(self._others))
         if self._types is None:
             return Plan(tours)
@@ -172,7 +173,7 @@ class LockedTours:
 
 
 def _typed(tours: Iterable[Iterable[int]], instance: Instance) -> Plan:
-    """Return locked tours as a plan, with vehicle types if the fleet is mixed."""
+    """Return locked tours as a plan, which must have types if the fleet is mixed."""
     plan = tours if isinstance(tours, Plan) else Plan(tours)
     if instance.has_mixed_fleet and plan.vehicle_types is None:
         raise InputError(
@@ -184,9 +185,10 @@ def _typed(tours: Iterable[Iterable[int]], instance: Instance) -> Plan:
 
 def _types_of_rest(plan: Plan, instance: Instance) -> dict[int, int] | None:
     """
-    Return the vehicles that locked tours leave: their number by the index of the type.
+    Return how many vehicles of each type the locked tours leave unused.
 
-    None if the tours have no types.
+    The keys are indices of types; types with no vehicle left are missing. Return None
+    if the tours have no types.
     """
     if plan.vehicle_types is None:
         return None

@@ -1,11 +1,14 @@
-"""Plans for a fleet that is too small: as few unserved customers as possible.
+"""
+Plans for a fleet that is too small: as few unserved customers as possible.
 
-A fleet serves the most customers if it serves those with the smallest demands: any
-other served customer can be replaced by one of them without needing more room. So a
-packing decides how many customers are unserved, and only the length is left to search.
-Customers of a higher priority are packed before all others.
-The served customers are searched as an instance of their own. Between two searches,
-unserved customers replace served ones if that shortens a tour.
+A fleet serves the most customers if it serves those with the smallest demands: each
+other served customer could be replaced by one of them without exceeding a capacity. So
+a packing decides how many customers are unserved. Customers of a higher priority are
+packed before all others.
+
+After that, only the length is minimised. The served customers are searched as an
+instance of their own. Between two searches, unserved customers replace served ones if
+that shortens a tour.
 """
 
 from __future__ import annotations
@@ -28,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["load_for_partial_plan", "partial_plan", "serve_most", "swap_unserved"]
 
-_SEARCH = "auto"  # improves the tours of the customers that are served
-_ROUNDS = 4  # rounds of search and swaps; more do not help, two are worse
+_SEARCH = "auto"  # the search that improves the tours of the served customers
+_ROUNDS = 4  # rounds of search and swaps: two are worse, and more than four do not help
 
 
 def load_for_partial_plan(instance: Instance) -> None:
-    """Load the search of partial plans, if the fleet may be too small."""
+    """Load the search for partial plans, if the fleet may be too small."""
     if not instance.is_plain:
         return
     packed = quick_packing_size(instance)
@@ -50,10 +53,11 @@ def partial_plan(
     vehicle_cost: float = 0.0,
 ) -> Plan:
     """
-    Plan for a fleet that may be too small: fewest unserved customers, then cost.
+    Return a plan with as few unserved customers as possible, then as cheap as possible.
 
-    Without a search, the packing is returned as it is. A mixed fleet, or one with
-    times, is left to the search that follows, which inserts unserved customers itself.
+    If ``search`` is False, a packing is returned. If vehicles differ or there are
+    windows or shifts, a packing is returned without the customers that make a tour
+    infeasible: the search that follows inserts unserved customers itself.
     """
     best = serve_most(instance, deadline)
     if not instance.is_plain:
@@ -71,11 +75,11 @@ def partial_plan(
 
 def serve_most(instance: Instance, deadline: Deadline) -> Plan:
     """
-    Pack as many customers as the fleet can carry: those with the smallest demands.
+    Return a packing of as many customers as the fleet can carry.
 
-    Those of a higher priority come first. No plan serves more customers, unless the
-    quick packings miss a packing or the deadline is over. Windows and shifts are not
-    considered.
+    Customers of a higher priority come first, then those with smaller demands. No plan
+    serves more customers, unless the quick packings miss a packing or the deadline is
+    over. Windows and shifts are not considered.
     """
     units, capacity = instance.demand_units, instance.capacity_units
     priorities = instance.priorities
@@ -99,12 +103,13 @@ def _serve_more(
     deadline: Deadline,
 ) -> tuple[Plan, list[int]]:
     """
-    Pack as many further customers as possible, in this order, beside those served.
+    Pack as many customers of ``order`` as possible, besides those already served.
 
-    Return the packing, or the plan given, and the customers that were added.
+    They are added in this order. Return (plan, added): a plan that serves both, and the
+    customers that were added. If none can be added, the given plan is returned.
     """
     units, best = instance.demand_units, plan
-    # Whole numbers of Python, because a capacity may be beyond 64 bits.
+    # Computed with Python's integers, because a capacity may exceed 64 bits.
     room = sum(
         capacity * one.count
         for capacity, one in zip(
@@ -132,7 +137,7 @@ def _serve_more(
 
     added = fewest
     if most > fewest:
-        # If some customers fit into the fleet, fewer of them fit, too.
+        # If k customers fit into the fleet, fewer of them fit, too: so bisect.
         added += bisect_left(range(fewest + 1, most + 1), True, key=is_too_many)
     return best, order[:added].tolist()
 
@@ -162,7 +167,7 @@ def _instead_of(
     """
     Return (unserved customer, new tour) for the best replacement of a customer.
 
-    The best one shortens the tour most. None if no unserved customer shortens it.
+    The best replacement shortens the tour most. Return None if none shortens it.
     """
     units, priorities = instance.demand_units, instance.priorities
     room = instance.capacity_units - int(units[tour].sum()) + int(units[customer])

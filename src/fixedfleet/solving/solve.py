@@ -42,13 +42,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "Stage", "solve"]
 
-_PARTIAL_SHARE = 0.2  # of the time, for a plan with unserved customers
-_VERDICT_SHARE = 0.5  # of the time, at most, to decide whether the fleet suffices
-# If a lower bound follows, the search has at most _SEARCH_SHARE of the time, and at
-# most _SEARCH_SECONDS + _SEARCH_GROWTH * N^4 seconds for N customers.
+# Shares of the time limit: for a plan with unserved customers, and the most for the
+# decision whether the fleet suffices.
+_PARTIAL_SHARE = 0.2
+_VERDICT_SHARE = 0.5
+# The largest share of the time limit to find the smallest fleet that suffices.
+_SMALLEST_SHARE = 0.05
+# If a lower bound is computed after the search, the search has at most _SEARCH_SHARE of
+# the time, and at most _SEARCH_SECONDS + _SEARCH_GROWTH * N^4 seconds for N customers.
 _SEARCH_SHARE = 0.2
 _SEARCH_SECONDS, _SEARCH_GROWTH = 0.05, 5e-8
-_SMALLEST_SHARE = 0.05  # of the time, at most, to find the smallest fleet that suffices
 
 
 def solve(
@@ -69,11 +72,12 @@ def solve(
     stop: Callable[[], bool] | None = None,
 ) -> Result:
     """
-    Plan tours for an instance's fleet.
+    Plan tours for an instance within its fleet.
 
     If quick packings find no plan for the fleet, a fifth of the time is spent on
-    :attr:`Result.partial`, or all of it if nothing else is left to search. Ctrl-C ends
-    the call with the best plan so far.
+    :attr:`Result.partial`, a plan that leaves customers unserved. If the fleet is
+    proven too small, all of the time is spent on it. Ctrl-C ends the call with the best
+    plan so far.
 
     Parameters
     ----------
@@ -82,33 +86,34 @@ def solve(
     time_limit
         Seconds for everything: verdict on the fleet, initial plan, search and lower
         bound. Loading compiled code and networks, the first time in a process, does not
-        count.
+        count towards this limit.
     seed
         Seed of the search.
     start
-        What the search starts from: ``packing``, which measured best in the same total
-        time, ``savings``, ``sweep``, ``network`` (the shipped network's plan), or a
-        plan of your own.
+        The initial plan of the search: ``packing``, which gave the best results in the
+        same total time, ``savings``, ``sweep``, ``network`` (the plan of the shipped
+        network), or a plan of your own.
     search
-        What improves the initial plan: ``auto`` takes what measured best for size and
-        time on a core, ``gpu`` fills a GPU with it, ``none`` keeps the initial plan.
-        Also another name of :data:`fixedfleet.search.SEARCHES`, "module.py:Name", or a
-        search.
+        What improves the initial plan. ``auto`` chooses the search that gave the best
+        results on CPU cores for this size and time limit. ``gpu`` searches on a GPU.
+        ``none`` keeps the initial plan. Any other name in
+        :data:`fixedfleet.search.SEARCHES`, a reference "module.py:Name", or a search
+        itself is possible, too.
     vehicle_cost
         Fixed cost of each vehicle used. The length plus this cost is minimised.
     guarantee
         If no plan for the fleet is found, plan for the smallest fleet that suffices.
     locked
-        Tours that the plan must have as they are; they come first in it. The other
-        customers are planned for the other vehicles, and the verdict is about them.
+        Tours that the plan must contain unchanged; they are its first tours. The other
+        customers are planned for the other vehicles, and the verdict is about these.
     prove
         Whether to compute how far the plan is from the best possible one, see
         :attr:`Result.proof`. The search then has a fifth of the time at most; the rest
         is for the lower bound, which may also find better plans.
     cores
-        The most cores to use. Default: all that this process may use.
+        Maximum number of cores to use. Default: all that this process may use.
     display
-        Whether to print rows as the best plan becomes better, and the result.
+        Whether to print a row for each better plan, and the result.
     on_improvement
         Called with (seconds since the call, cost, plan) for each better plan.
     on_bound
@@ -129,7 +134,7 @@ def solve(
     if locks is not None:
         settings = replace(settings, start=locks.start_for_rest(settings.start))
     rest = instance if locks is None else locks.rest
-    Deadline.of(time_limit, stop=stop)  # raises before anything is compiled
+    Deadline.of(time_limit, stop=stop)  # raises an error before anything is compiled
     method = _load(rest, settings)
 
     display_rows = Display(on_improvement, on_bound) if display else None
@@ -171,7 +176,7 @@ class _Settings:
 
 @dataclass(frozen=True)
 class _Call:
-    """What the steps after the verdict on the fleet need."""
+    """The data that the steps after the verdict on the fleet need."""
 
     instance: Instance
     verdict: FleetVerdict
@@ -185,7 +190,7 @@ class _Call:
 
 
 def _plan(call: _Call) -> Result:
-    """Take the steps after the verdict: partial plan, initial plan, search."""
+    """Run the steps after the verdict: partial plan, initial plan, search."""
     instance, verdict, settings = call.instance, call.verdict, call.settings
     deadline = call.deadline
     stages = Stages(deadline)
@@ -211,7 +216,7 @@ def _plan(call: _Call) -> Result:
         else:
             plan = found
 
-    # With vehicle types or times, the search itself chooses whom a partial plan serves.
+    # With vehicle types or times, the search itself chooses the customers to serve.
     possible = verdict.status != "impossible" or not instance.is_plain
     possible |= plan is not None
     if isinstance(start, Plan):
@@ -257,7 +262,7 @@ def _plan(call: _Call) -> Result:
 
 
 def _plan_and_bound(call: _Call) -> Result:
-    """Take the steps after the verdict, the last of which is the lower bound."""
+    """Run the steps of :func:`_plan`, then compute the lower bound."""
     instance, settings, deadline = call.instance, call.settings, call.deadline
     why_not = _why_unbounded(instance, call.verdict, settings)
     if why_not is not None:
@@ -301,9 +306,9 @@ def _why_unbounded(
     instance: Instance, verdict: FleetVerdict, settings: _Settings
 ) -> str | None:
     """
-    Return why there will be no lower bound; None if there can be one.
+    Return why a lower bound cannot be computed; None if it can.
 
-    This is decided before the search, which has all of the time if no bound follows.
+    This is decided before the search, because the search may then use all of the time.
     """
     if not instance.is_plain:
         return why_unbounded(instance, Plan([]), settings.vehicle_cost)
@@ -319,7 +324,7 @@ def _why_unbounded(
 
 
 def _end_of_search(deadline: Deadline, instance: Instance) -> Deadline:
-    """Return when the search must end, so that the lower bound has most of the time."""
+    """Return the deadline of the search, so that most time is left for the bound."""
     seconds = _SEARCH_SECONDS + _SEARCH_GROWTH * instance.num_customers**4
     share = min(_SEARCH_SHARE * deadline.seconds, seconds)
     return replace(deadline, seconds=min(deadline.elapsed() + share, deadline.seconds))
@@ -327,7 +332,7 @@ def _end_of_search(deadline: Deadline, instance: Instance) -> Deadline:
 
 def _judge(instance: Instance, settings: _Settings, deadline: Deadline) -> FleetVerdict:
     """Decide whether the fleet suffices, and find the smallest one that does."""
-    # Which smaller fleet would suffice is worth little time if vehicles are free.
+    # If vehicles cost nothing, it matters little whether a smaller fleet would suffice.
     share = _VERDICT_SHARE if settings.vehicle_cost else _SMALLEST_SHARE
     return assess_fleet(
         instance,
@@ -345,9 +350,10 @@ def _serve_most(
     deadline: Deadline,
 ) -> Plan:
     """
-    Plan as many customers as possible for a fleet that may be too small.
+    Return a plan that serves as many customers as possible with the fleet.
 
-    It has all of the time if there is nothing else to search, otherwise a fifth.
+    This step has a fifth of the time. If no other step follows, it has all of the time:
+    that is so if the fleet is proven too small and no larger fleet is planned for.
     """
     alone = verdict.status == "impossible" and larger is None
     rest = deadline.until(1.0)
@@ -366,7 +372,11 @@ def _serve_most(
 def _check_start(
     instance: Instance, start: Plan | Sequence[Sequence[int]] | StartName
 ) -> Plan | StartName:
-    """Return the start: a name or a plan. Raise InputError if it is wrong."""
+    """
+    Return the argument ``start`` as a name or a plan.
+
+    Raise InputError for an unknown name or an infeasible plan.
+    """
     if isinstance(start, str):
         check_choice("start", start, get_args(StartName))
         if start != "packing":
@@ -379,7 +389,7 @@ def _check_start(
 
 
 def _check_cores(cores: int | None) -> int:
-    """Return the number of cores to use: by default, all there are."""
+    """Check and return the number of cores; by default, all that may be used."""
     if cores is None:
         return available_cores()
     return check_whole("cores", cores, at_least(1))
@@ -387,9 +397,9 @@ def _check_cores(cores: int | None) -> int:
 
 def _load(instance: Instance, settings: _Settings) -> Search | None:
     """
-    Load all code that the steps need, before the clock starts.
+    Load all code that the steps need, before the time limit begins.
 
-    Return the search; None if the initial plan shall not be searched.
+    Return the search; None if the initial plan is to be kept.
     """
     if isinstance(settings.start, str):
         load_start(settings.start)

@@ -46,10 +46,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchResult", "solve_batch"]
 
-# A process is given at most these seconds of work, and this many instances, at a time.
+# A job of a process is a chunk of instances: at most this many, and at most this work.
 _CHUNK_SECONDS, _CHUNK = 0.5, 64
 _CLUSTER_CORES = 64  # the chunks for a cluster are sized for this many cores
-_CHUNKS = 4  # per process at least, so that all processes end at about the same time
+# Fewest chunks per process, so that all processes end at about the same time.
+_CHUNKS = 4
 
 
 def solve_batch(
@@ -69,37 +70,38 @@ def solve_batch(
     """
     Plan tours for many instances, on all cores, on a Ray cluster or on a GPU.
 
-    An instance whose fleet does not suffice gets no plan but a reason, and does not
-    disturb the others.
+    An instance whose fleet does not suffice gets no plan, but a reason in the result.
+    The other instances are still planned.
 
     Parameters
     ----------
     instances
         A batch, or instances of any sizes and distances.
     time_limit
-        Seconds per instance for everything. The verdict on the fleet and the initial
-        plan are made for the whole batch, and each instance is charged its share of
-        their time; the search has the rest. A core searches for one instance at a time.
-        A GPU searches for all at once, for this time multiplied by their number.
+        Seconds per instance for everything. The verdicts on the fleets and the initial
+        plans are made for the whole batch; their time, divided by the number of
+        instances, is subtracted from this limit, and the search of each instance has
+        the rest. Each core searches one instance at a time. A GPU searches all
+        instances at once, for this time multiplied by their number.
     iterations
         Iterations of the search per instance, instead of a time limit. Then the same
         seed gives the same plans on any number of cores and on a cluster.
     seed
         Seed of the search.
     start
-        What the search starts from: ``packing``, ``savings``, ``sweep``, or
-        ``network``, the shipped network's plans.
+        The initial plans of the search: ``packing``, ``savings``, ``sweep``, or
+        ``network``, the plans of the shipped network.
     search
         As for :func:`fixedfleet.solve`. ``auto`` is ``gpu`` if the device is a GPU, and
         ``ruin_recreate`` if iterations are limited.
     vehicle_cost
         Fixed cost of each vehicle used. The length plus this cost is minimised.
     device
-        Where the network predicts: ``cpu`` or ``cuda``. Default: where the search is.
-        The search takes the first GPU.
+        The device of the network: ``cpu`` or ``cuda``. Default: the device of the
+        search, which always uses the first GPU.
     cores
-        Cores to search with, one process each. Default: all there are, or what the
-        cluster has.
+        Number of cores to search with, one process each. Default: all cores of this
+        machine, or of the cluster.
     engine
         ``processes`` for the cores of this machine, ``ray`` for a cluster; see
         :func:`fixedfleet.labels.label`.
@@ -109,7 +111,7 @@ def solve_batch(
     Raises
     ------
     InputError
-        If an argument is wrong, or there is no GPU or cluster that is asked for.
+        If an argument is wrong, or if a GPU or cluster was chosen and there is none.
     MissingPackageError
         If the chosen start or search needs a package that is not installed.
     """
@@ -186,7 +188,7 @@ class _Settings:
     vehicle_cost: float
 
     def after(self, seconds: float) -> _Settings:
-        """Return the settings with the time that is left after these seconds."""
+        """Return the settings with a time limit that is shorter by these seconds."""
         if self.time_limit is None:
             return self
         left = max(self.time_limit - seconds, MIN_SECONDS)
@@ -202,7 +204,11 @@ class _Settings:
         cores: int = 1,
         stop: Callable[[], bool] | None = None,
     ) -> Plan:
-        """Improve the plan of the instance in a row of the batch."""
+        """
+        Return a better plan for the instance in this row of the batch.
+
+        ``fewest`` is a plan with as few vehicles as possible.
+        """
         return improve(
             instance,
             plan,
@@ -218,7 +224,7 @@ class _Settings:
 
 
 class _Progress:
-    """Prints how far a call is, and keeps its stages."""
+    """Prints the progress of a call, and records its stages."""
 
     def __init__(self, stages: Stages, vehicle_cost: float, display: bool) -> None:
         self.stages = stages
@@ -234,9 +240,9 @@ class _Progress:
         lengths: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """
-        Close a stage, after which the batch has these plans; return their lengths.
+        Close a stage that has made these plans; return their lengths.
 
-        Lengths that are known are not computed again.
+        Give ``lengths`` if they are known, so that they are not computed again.
         """
 
         measured = cache(lambda: plans.lengths(batch) if lengths is None else lengths)
@@ -250,12 +256,12 @@ class _Progress:
         return measured()
 
     def show(self, text: str) -> None:
-        """Print how far the stage is, now and then."""
+        """Print the progress of the running stage, but not too often."""
         if self._display:
             self._printer.show(f"{text}, {self.stages.seconds:.1f} s")
 
     def say(self, text: str) -> None:
-        """Print a line if the user wants to see it."""
+        """Print a line, if the user has asked for ``display``."""
         if self._display:
             print(text, flush=True)
 
@@ -270,7 +276,7 @@ def _initial_plans(
     device: str,
     seed: int,
 ) -> PlanBatch:
-    """Make the plans that the searches start from; the packing where that fails."""
+    """Return an initial plan for each instance; its packing if none can be made."""
     if start != "network":
         made = {
             row: make_start(start, batch[row], packings[row], seed=_seed_of(row, seed))
@@ -298,15 +304,16 @@ def _on_gpu(
     pressed: Callable[[], bool],
 ) -> PlanBatch:
     """
-    Improve the plans of small instances together, then those of large ones in turn.
+    Improve the plans of all small instances together, then of each large one alone.
 
-    Each large instance has the limit for one instance.
+    The search of a large instance has the limit for one instance.
     """
     from fixedfleet.search.gpu import improve_batch
 
     large = batch.sizes > PARTS_ABOVE
     expensive = expensive_rows(settings.vehicle_cost, packings, batch)
-    # If vehicles are expensive, only the fewest are used, and their cost is the same.
+    # If vehicles are expensive, all plans use the fewest vehicles possible. Then the
+    # vehicle cost is the same for all plans, and only the length is minimised.
     for vehicle_cost, chosen in (
         (settings.vehicle_cost, ~large & ~expensive),
         (0.0, ~large & expensive),
@@ -383,9 +390,10 @@ def _improve(
     settings: _Settings,
 ) -> dict[int, Plan]:
     """
-    Return the improved plans by row; without some rows if the call ends early.
+    Return the improved plans of a chunk of the batch, by row.
 
-    ``chunk`` is (its first row in the batch, instances, plans, packings).
+    ``chunk`` is (its first row in the batch, instances, plans, packings). If the call
+    is asked to end early, the rows that have not been searched are missing.
     """
     found = {}
     first, *parts = chunk
@@ -397,7 +405,7 @@ def _improve(
 
 
 def _replace(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
-    """Return plans with others in some rows."""
+    """Return a batch in which ``others`` replace the plans of their rows."""
     return plans.replace(list(others), PlanBatch.from_plans(others.values()))
 
 

@@ -1,4 +1,4 @@
-"""The stages of a call: how long each step took, and what it gained."""
+"""The stages of a call: how long each step took, and how much cost it saved."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Stages"]
 
 
 class Stages:
-    """The stages of a call so far; the time of each begins where the last one ended."""
+    """The stages of a call so far. Each stage begins when the previous one ends."""
 
     def __init__(self, deadline: Deadline) -> None:
         self.closed: list[Stage] = []
         self._deadline = deadline
-        self._begin = 0.0  # of the stage that is running
-        self._cost = math.inf  # of the plan so far
+        self._begin = 0.0  # when the running stage began
+        self._cost = math.inf  # cost of the plan after the last closed stage
 
     @property
     def seconds(self) -> float:
@@ -31,10 +31,11 @@ class Stages:
 
     def close(self, name: str, cost: Callable[[], float]) -> Stage:
         """
-        Close the running stage, after which the plan has this cost.
+        Close the running stage and return it.
 
-        The time to compute the cost counts for the next stage. The stage ``partial``
-        has no gain, because its plan does not serve all customers.
+        ``cost`` returns the cost of the plan that the stage has made. The time to
+        compute it counts for the next stage. The stage ``partial`` has no gain, because
+        its plan does not serve all customers.
         """
         now = self._deadline.elapsed()
         seconds, self._begin = now - self._begin, now

@@ -1,4 +1,5 @@
-"""Worker processes: the one way to spread jobs over cores, or over a Ray cluster.
+"""
+Worker processes, which run jobs on several cores or on a Ray cluster.
 
 A worker is a process of one thread that does one job at a time. The function that does
 a job must be importable. It is called as ``work(job, call, *shared)``:
@@ -6,9 +7,10 @@ a job must be importable. It is called as ``work(job, call, *shared)``:
 ``job``
     Any value that can be pickled.
 ``call``
-    A :class:`Call`. ``call.send(value)`` reports something while the job runs;
-    ``call.send(value, seconds=9)`` also sets a new time limit, 9 seconds from now.
-    ``call.ending()`` says whether the job should end soon with what it has.
+    A :class:`Call`. ``call.send(value)`` sends a value to the parent while the job
+    runs; ``call.send(value, seconds=9)`` also sets a new time limit, 9 seconds from
+    now. ``call.ending()`` returns whether the job should soon return its best result so
+    far.
 ``shared``
     Arguments that all jobs share. Each worker receives them once.
 
@@ -22,15 +24,16 @@ Batch work (labels, ``solve_batch``, ``evaluate``) goes through :func:`run_jobs`
                 case Lost(job, reason): ...    # the worker died or took too long
 
 An exception that a job raises is raised by the iterator. ``closing`` ends the workers
-at once when the loop is left early. To let Ctrl-C end a run gently, pass
-``ending=pressed`` from ``with interrupt_noted() as pressed``: no further job is handed
-out, running jobs see ``call.ending()``, and their answers still arrive.
+at once when the loop is left early. To end a run on Ctrl-C without losing results, pass
+``ending=pressed`` from ``with interrupt_noted() as pressed``. After Ctrl-C, no further
+job is handed out, ``call.ending()`` returns True in running jobs, and their results
+still arrive.
 
-A service that runs for a long time owns :class:`Worker` objects itself. It calls
+A service that runs for a long time uses :class:`Worker` objects directly. It calls
 ``give`` with a job, then ``receive`` until a :class:`Done` or a :class:`Lost` comes,
 each in a thread (``asyncio.to_thread``). Meanwhile, another thread may call ``hurry``
-to ask the running job to end. A warm-up is simply the first job. After a
-:class:`Lost`, the worker process is gone: make another worker.
+to ask the running job to end. After a :class:`Lost`, the worker process is gone: make
+another worker.
 
 Workers never receive Ctrl-C from the terminal. They end when their parent ends, even if
 it is killed, together with the programs that they have started.
@@ -73,7 +76,7 @@ Engine = Literal["processes", "ray"]
 
 
 def check_engine(engine: str, processes: int | None) -> None:
-    """Raise InputError for an unknown engine, or fewer than one process."""
+    """Raise InputError for an unknown engine or less than one process."""
     check_choice("engine", engine, get_args(Engine))
     if processes is not None:
         check_whole("processes", processes, at_least(1))
@@ -100,7 +103,7 @@ def run_jobs(
     ending: Callable[[], bool] = lambda: False,
 ) -> Generator[Event]:
     """
-    Do jobs in workers and yield what happens; see the module's description.
+    Run jobs in workers and yield their events; see the module's description.
 
     Parameters
     ----------
@@ -112,20 +115,21 @@ def run_jobs(
         ``processes`` on this machine, ``ray`` on a cluster, or ``here`` for one job
         after the other in this process.
     processes
-        The most jobs at a time. Default: one per core, or what the cluster has room
-        for.
+        Maximum number of jobs at a time. Default: one per core, or as many as the
+        cluster can run.
     pinned
-        Keep each process on a core of its own, if there are enough cores.
+        Whether to pin each process to a core of its own, if there are enough cores.
     attempts
-        The most workers that a job is given to, one after the other if each is lost.
+        How often a job is tried. If its worker is lost, the job is given to another
+        worker until this number is reached.
     seconds_for
-        Returns the time limit of a job in seconds, or None. On this machine, the time
+        Returns the time limit of a job in seconds, or None. On this machine, the limit
         includes the start of a new process. On a cluster, it begins with the job.
     gpus_for
         Returns how many GPUs of the cluster a job needs.
     ending
-        Called regularly. Once it returns True, no job is handed out any more. Running
-        jobs are asked to end; those on a cluster are cancelled.
+        Called regularly. When it returns True, no further job is handed out. Running
+        jobs are asked to end; on a cluster, they are cancelled.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What passes between a running job and its parent: calls and events."""
+"""Calls, which a running job uses, and events, which its parent receives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STEP_SECONDS", "Call", "Done", "Event", "Lost", "Message", "Todo"]
 
-# Longest wait for an event; then time limits and Ctrl-C are checked again.
+# Longest wait for an event, after which time limits and Ctrl-C are checked again.
 STEP_SECONDS = 0.25
 
 
@@ -68,11 +68,11 @@ class Call:
     """The connection of a running job to its parent."""
 
     send: Send
-    ending: Callable[[], bool]  # whether the job should end soon with what it has
+    ending: Callable[[], bool]  # whether the job should soon return its result so far
 
 
 class Todo:
-    """The jobs that are still to be handed out, those of lost workers first."""
+    """The jobs that are still to be given to workers; those of lost workers first."""
 
     def __init__(self, jobs: Iterator[Any], attempts: int) -> None:
         self._jobs, self._attempts = jobs, attempts
@@ -81,12 +81,16 @@ class Todo:
 
     def take(self, most: int) -> list[Any]:
         """Return the next jobs, at most ``most`` of them."""
-        most = max(0, most)  # a cluster that has lost a node may be too full
+        most = max(0, most)  # negative if a cluster has lost a node and is too full
         again, self._again = self._again[:most], self._again[most:]
         return [*again, *islice(self._jobs, most - len(again))]
 
     def lose(self, lost: Lost) -> Lost:
-        """Keep the job of a lost worker for later, if it has attempts left."""
+        """
+        Keep the job of a lost worker for another attempt, if it has attempts left.
+
+        Return the event with ``again`` set.
+        """
         self._lost.append(lost.job)
         again = sum(job is lost.job for job in self._lost) < self._attempts
         if again:

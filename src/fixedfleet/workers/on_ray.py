@@ -1,4 +1,4 @@
-"""Jobs on a Ray cluster. No other file imports Ray."""
+"""Run jobs on a Ray cluster. No other module imports Ray."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ __all__ = ["run_on_ray"]
 
 
 class _Mailbox:
-    """Collects what jobs send; an actor on the cluster."""
+    """An actor on the cluster that collects the messages of all jobs."""
 
     def __init__(self) -> None:
         self._letters: list[tuple[int, bool, Any, float | None]] = []
 
     def put(self, *letter: Any) -> None:
-        """Store a message: job number, whether the job just began, value, seconds."""
+        """Store a message: (number of job, whether it just began, value, seconds)."""
         self._letters.append(letter)
 
     def take(self) -> list[tuple[int, bool, Any, float | None]]:
-        """Hand over everything collected so far."""
+        """Return all messages since the last call, and forget them."""
         letters, self._letters = self._letters, []
         return letters
 
 
 @dataclass(eq=False)
 class _Pending:
-    """A job that waits or runs on the cluster."""
+    """A job that waits on the cluster, or runs there."""
 
     job: Any
     number: int
     begun: float
-    deadline: float = inf  # until it begins, however long it waits for its place
+    deadline: float = inf  # set when the job begins: waiting for a core does not count
 
 
 def run_on_ray(
@@ -57,7 +57,11 @@ def run_on_ray(
     gpus_for: Callable[[Any], int],
     ending: Callable[[], bool],
 ) -> Generator[Event]:
-    """Do jobs on a Ray cluster; fixedfleet must be installed on every node."""
+    """
+    Run jobs on a Ray cluster and yield their events, as :func:`run_jobs` does.
+
+    ``task`` is (work, shared). fixedfleet must be installed on every node.
+    """
     ray = require("ray", "cluster", "the engine 'ray'")
     with _connected(ray, processes):
         for module in user_modules():  # their files are on this machine only
@@ -71,7 +75,8 @@ def run_on_ray(
             while not ending():
                 room = (processes or _room(ray)) - len(pending)
                 for job in todo.take(room):
-                    # Attempts are counted here, so that every death is reported.
+                    # Ray must not retry a job: `todo` counts the attempts, so that
+                    # each lost worker is reported.
                     options = remote.options(
                         num_cpus=1, num_gpus=gpus_for(job), max_retries=0
                     )
@@ -118,7 +123,7 @@ def _do_on_ray(
     mailbox: Any,
     number: int,
 ) -> Any:
-    """Do a job in one of Ray's processes."""
+    """Run a job; this function is called in one of Ray's processes."""
     parts, work, shared = task
     # A missing module is an error only if a job needs a part from it.
     with contextlib.suppress(ImportError):
@@ -136,7 +141,7 @@ def _read_mail(
     pending: Mapping[Any, _Pending],
     seconds_for: Callable[[Any], float | None],
 ) -> Iterator[Message]:
-    """Yield the messages of jobs that are not finished, and set their deadlines."""
+    """Yield the values that unfinished jobs have sent, and update their deadlines."""
     by_number = {one.number: one for one in pending.values()}
     for number, begins, value, seconds in letters:
         one = by_number.get(number)
@@ -164,17 +169,21 @@ def _take_answer(ray: Any, reference: Any, one: _Pending, todo: Todo) -> Done | 
 
 
 def _room(ray: Any) -> int:
-    """Return how many jobs to hand out: two per core, so that no core has to wait."""
+    """Return how many jobs to submit: two per core, so that no core has to wait."""
     return max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
 
 
 @contextlib.contextmanager
 def _connected(ray: Any, processes: int | None) -> Iterator[None]:
-    """Use the connection this process has; else connect, and disconnect afterwards."""
+    """
+    Connect to the Ray cluster during the block.
+
+    If the process is connected already, that connection is used and stays open.
+    """
     if ray.is_initialized():
         yield
         return
-    address = os.environ.get("RAY_ADDRESS")  # Ray's own variable
+    address = os.environ.get("RAY_ADDRESS")  # a variable that Ray defines
     if not address:
         raise InputError(
             "the engine 'ray' needs an address in the environment variable "

@@ -1,4 +1,4 @@
-"""A worker process, from both sides of the pipe that joins it to its parent."""
+"""Worker processes: the parent's side of the pipe, then the worker's side."""
 
 from __future__ import annotations
 
@@ -44,19 +44,20 @@ _ONE_THREAD = dict.fromkeys(
 
 class Worker:
     """
-    A worker process that its owner gives one job after the other.
+    A process that is given one job after the other.
 
     Parameters
     ----------
     work, shared
         The function that does a job, and the arguments that all jobs share.
     core
-        Keep the process on this core.
+        The core to pin the process to. Default: any core.
     variables
-        More environment variables for the process.
+        Further environment variables for the process.
     """
 
-    # Starting a process changes the environment of this one for a moment.
+    # While a process starts, the environment of this process is changed for a moment,
+    # so only one process may start at a time.
     _starting = threading.Lock()
 
     def __init__(
@@ -76,9 +77,10 @@ class Worker:
         self._process = context.Process(
             target=_serve_jobs, args=(far, packed, user_files, core), daemon=True
         )
-        # The libraries of the process read these variables early.
+        # Libraries read these variables when they are loaded, so the process must
+        # inherit them.
         changed = _changed(os.environ, {**_ONE_THREAD, **(variables or {})})
-        # The process must not run the user's script again.
+        # Without "__main__", the process does not run the user's script again.
         hidden = _changed(sys.modules, {"__main__": ModuleType("__main__")})
         with self._starting, changed, hidden, interrupts_blocked():
             self._process.start()
@@ -92,7 +94,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Id of the process."""
+        """The id of the process."""
         return self._process.pid or 0
 
     def fileno(self) -> int:
@@ -118,7 +120,7 @@ class Worker:
         """
         Wait for the next event; return None if there is none within the timeout.
 
-        What a job has raised is raised here; the worker is free then.
+        If the job has raised an exception, it is raised here, and the worker is free.
         """
         end = inf if timeout is None else time.monotonic() + timeout
         while True:
@@ -126,7 +128,7 @@ class Worker:
             if self.busy and now >= self._deadline:
                 self.kill()
                 return self._lose(f"stopped after {now - self._begun:.1f} s")
-            # In steps: another thread may move the deadline meanwhile.
+            # Wait in short steps, because another thread may change the deadline.
             until = min(now + STEP_SECONDS, self._deadline, end)
             if self._pipe.poll(max(0.0, until - now)):
                 return self._read()
@@ -139,18 +141,18 @@ class Worker:
             _kill_group(self.pid)
             self._process.kill()
             self._process.join()
-            self._gone = True  # its number may belong to another process from now on
+            self._gone = True  # from now on, another process may have this pid
         self._pipe.close()
 
     def _read(self) -> Event:
         try:
             kind, value, seconds = self._pipe.recv()
         except (EOFError, OSError):
-            self.kill()  # also the programs that a dead process has left running
+            self.kill()  # kills the programs, too, that a dead process has started
             code = self._process.exitcode or 0
             how = f"by signal {-code}" if code < 0 else f"with code {code}"
             return self._lose(f"the worker process ended {how}")
-        except Exception as error:  # memory that went wrong in a native library
+        except Exception as error:  # a native library may have damaged its memory
             self.kill()
             return self._lose(f"the worker process sent no message ({error!r})")
         if kind == "message":
@@ -179,12 +181,16 @@ class Worker:
 
 
 def _pack(value: Any) -> bytes:
-    """Pickle a value, with the code of what a script or notebook defines."""
+    """
+    Pickle a value.
+
+    Functions and classes that a script or notebook defines are pickled with their code.
+    """
     with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
         packed = pickle.dumps(value)
         if b"__main__" not in packed:
             return packed
-    from numba import cloudpickle  # Numba, which is always installed, has a copy of it
+    from numba import cloudpickle  # Numba, which is always installed, contains it
 
     return bytes(cloudpickle.dumps(value))
 
@@ -205,7 +211,7 @@ def _changed(
 
 
 def _kill_group(pid: int) -> None:
-    """Kill a worker process and what it has started."""
+    """Kill a worker process and the programs that it has started."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # A process that has just started is still in its parent's group.
@@ -215,13 +221,13 @@ def _kill_group(pid: int) -> None:
 
 # ----------------------------------------------------------- inside the worker process
 
-_END_SOON = b""  # instead of a job
+_END_SOON = b""  # sent instead of a job, to ask the running job to end
 
 
 def _serve_jobs(
     pipe: Connection, packed: bytes, user_files: list[str], core: int | None
 ) -> None:
-    """Do jobs until the parent closes the pipe or is gone."""
+    """Run jobs until the parent closes the pipe or ends."""
     if core is not None:
         os.sched_setaffinity(0, {core})
     if hasattr(os, "setpgrp"):
@@ -252,7 +258,7 @@ def _serve_jobs(
 def _do(
     work: Callable[..., Any], packed: bytes, call: Call, shared: tuple[Any, ...]
 ) -> bytes:
-    """Return the packed answer to a packed job, or the error that it raises."""
+    """Run a pickled job; return its pickled result, or the error that it raised."""
     try:
         return _pack(("answer", work(pickle.loads(packed), call, *shared), None))
     except Exception as error:
@@ -260,7 +266,7 @@ def _do(
         try:
             answer = pickle.dumps(("error", error, None))
             pickle.loads(answer)
-        except Exception:  # an error of another package that cannot travel
+        except Exception:  # some errors of other packages cannot be pickled
             told = RuntimeError(f"{type(error).__name__}: {error}")
             return pickle.dumps(("error", told, None))
         return answer
@@ -269,14 +275,14 @@ def _do(
 def _listen(
     pipe: Connection, jobs: queue.SimpleQueue[bytes], end_soon: threading.Event
 ) -> None:
-    """Receive jobs, also while one runs; end this process when its parent ends."""
+    """Receive jobs in a thread of their own; end this process when its parent ends."""
     with contextlib.suppress(EOFError, OSError):
         while True:
             data = pipe.recv_bytes()
             if data == _END_SOON:
                 end_soon.set()
             else:
-                end_soon.clear()  # it was about the job before
+                end_soon.clear()  # the request to end was for the previous job
                 jobs.put(data)
     _kill_group(os.getpid())
     os._exit(1)

@@ -1,1 +1,1 @@
-"""Outside solvers as searches; only the file of one that is chosen is imported."""
+"""Outside solvers as searches. A module is imported only if its solver is chosen."""

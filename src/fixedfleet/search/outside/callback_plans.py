@@ -1,4 +1,4 @@
-"""The plans of a solver that reports them to a callback, as an iterator."""
+"""An iterator over the plans that a solver reports to a callback."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "plans_of_callback"]
 
-_POLL_SECONDS = 0.05  # after which the deadline's ``stop`` is called again
+_POLL_SECONDS = 0.05  # the deadline's ``stop`` is called at this interval
 
 
 class Report(Protocol):
-    """What a solver calls with each plan that is better than the one before."""
+    """A function that a solver calls for each plan better than those before."""
 
     def __call__(self, read_plan: Callable[[], Plan] | None = None) -> None:
         """
-        Hand over a plan, which is read by calling ``read_plan``.
+        Report a plan, which ``read_plan`` returns.
 
-        Plans that follow each other closely are held back, as
-        :class:`fixedfleet.search.task.ReportPace` says. A call without an argument
-        hands over the last plan that was held back, if it is time to.
+        If the last report was too recent for
+        :class:`fixedfleet.search.task.ReportPace`, the plan is held back. A call
+        without an argument reports the last plan that was held back, if there is one
+        and a report is due.
         """
 
 
@@ -38,19 +39,20 @@ def plans_of_callback(
     """
     Run a solver in a thread, and yield the plans that it reports.
 
-    The solver pauses while a plan is read and checked, so both never compete for the
-    processor, and the time at which a plan arrives is the time at which it was found.
-    If the iterator is closed or ``stop`` returns True, the solver's deadline is over.
-    A solver that does not look at it runs on until its limit, and its plan is lost.
+    The solver pauses while a plan is read and checked. So solver and check never
+    compete for the processor, and a plan arrives at the time at which it was found. If
+    the iterator is closed or ``stop`` returns True, the deadline that the solver was
+    given is over. A solver that does not check the deadline runs on until its own
+    limit, and its later plans are lost.
 
     Parameters
     ----------
     run
-        Runs the solver: it is given the function to report to, and the deadline.
+        Runs the solver. It is called with a :class:`Report` and the deadline.
     deadline
         When the solver must end.
     """
-    # What the thread sends: a plan, or at its end None or its error.
+    # The thread sends plans. When it ends, it sends None or its error.
     sent: SimpleQueue[Plan | BaseException | None] = SimpleQueue()
     resume, ended = threading.Semaphore(0), threading.Event()
     pace = ReportPace(deadline)

@@ -1,4 +1,8 @@
-"""Any program that reads a VRPLIB file and writes its plan as a ``.sol`` file."""
+"""
+The search ``command:``, which runs a program of the user's choice.
+
+The program must read a VRPLIB file and write its plan as a ``.sol`` file.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["command_name", "make_command_search"]
 
 _PLACES = ("instance", "solution", "seconds", "seed", "vehicles")
-# Larger whole numbers overflow in programs that count in 32 bits.
+# Larger distances or sums of demands would overflow in programs that use 32 bits.
 _LONGEST = 2**20
 _LARGEST_SUM = 2**30
 # Seconds that a program may take beyond twice its time limit. LKH-3, for example, looks
@@ -40,9 +44,9 @@ def make_command_search(template: str) -> Search:
     """
     Return the search ``command:``, which runs a program with its arguments.
 
-    The program runs in an empty folder. Its plan is the file ``{solution}``, or else
-    the newest ``.sol`` file in that folder, or else what it prints. It is not given the
-    initial plan.
+    The program runs in an empty folder. Its plan is read from the file ``{solution}``,
+    or else from the newest ``.sol`` file in that folder, or else from its output. The
+    program does not receive the initial plan.
 
     Parameters
     ----------
@@ -61,12 +65,12 @@ def make_command_search(template: str) -> Search:
     program = shutil.which(first)
     if program is None:
         raise MissingPackageError(f"there is no program {first!r}")
-    # It runs in a folder of its own, so the path must not be relative.
+    # The program runs in another folder, so its path must be absolute.
     return partial(_command_search, words=[str(Path(program).absolute()), *others])
 
 
 def _command_search(task: SearchTask, words: list[str]) -> Iterator[Plan]:
-    """Yield the plan that the program wrote, if it wrote one."""
+    """Run the program, and yield the plan that it has written, if any."""
     with tempfile.TemporaryDirectory(prefix="fixedfleet-command-") as name:
         folder = Path(name)
         given, solution = folder / "instance.vrp", folder / "plan.sol"
@@ -91,14 +95,14 @@ def _run_program(words: list[str], folder: Path, seconds: float) -> str:
     """
     Run a program in a folder, and return what it printed.
 
-    A program that takes far longer than ``seconds`` is stopped; then the text is empty.
-    The files that it has written count nevertheless.
+    A program that takes much longer than ``seconds`` is stopped. Then the returned text
+    is empty, but the files that the program has written are kept.
     """
     try:
         done = subprocess.run(
             words,
             cwd=folder,
-            stdin=subprocess.DEVNULL,  # some wait for a key after an error
+            stdin=subprocess.DEVNULL,  # some programs wait for a key after an error
             capture_output=True,
             text=True,
             timeout=2 * seconds + _GRACE,
@@ -118,7 +122,7 @@ def command_name(template: str) -> str:
     """
     Return a command line without the folder of its program.
 
-    The program need not exist on this machine. A wrong template raises InputError.
+    The program need not exist on this machine. Raise InputError for a wrong template.
     """
     if "{instance}" not in template:
         raise InputError(f"the command {template!r} has no {{instance}} in it")
@@ -135,7 +139,7 @@ def command_name(template: str) -> str:
 
 def _in_whole_numbers(instance: Instance) -> Instance:
     """
-    Return the instance in whole numbers with rounded distances.
+    Return an instance with whole demands and distances.
 
     All programs that read VRPLIB files can read such an instance.
     """

@@ -1,4 +1,4 @@
-"""HGS-CVRP in one run with its authors' parameters, as its users call it."""
+"""HGS-CVRP as a search: one run, by default with its authors' parameters."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def hgs_search(
     Parameters
     ----------
     task
-        What to plan.
+        The task.
     population
-        Set ``mu`` to this number, and ``lambda_``, ``nbElite`` and ``nbClose`` to what
-        suits it; see :func:`fixedfleet.search.genetic.small_population`. 0: the
-        authors' values, or those given.
+        Set ``mu`` to this number, and ``lambda_``, ``nbElite`` and ``nbClose`` to
+        suitable values; see :func:`fixedfleet.search.genetic.small_population`. If it
+        is 0, these four parameters are used as given.
     mu, lambda_, nbElite, nbClose, nbGranular
         HGS-CVRP's own parameters, by its own names.
     nbIterPenaltyManagement, targetFeasible, penaltyIncrease, penaltyDecrease
-        The same, for the penalty of an overload.
+        HGS-CVRP's own parameters of the penalty for an overload.
     """
     sizes = AlgorithmParameters(
         mu=mu, lambda_=lambda_, nbElite=nbElite, nbClose=nbClose

@@ -1,4 +1,8 @@
-"""OR-Tools' routing library, which made the paper's labels and improved its plans."""
+"""
+OR-Tools' routing library as a search.
+
+In the paper, it made the labels and improved the plans.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,11 @@ LocalSearchMetaheuristic = routing_enums_pb2.LocalSearchMetaheuristic
 
 __all__ = ["ortools_descent_search", "ortools_search"]
 
-# Sums of these over any plan stay far below 2^63.
+# Largest distance and largest sum of demands. Their sums over a plan are far below
+# 2^63.
 _LONGEST = 2**31
 _LARGEST_SUM = 2**50
-_LARGEST_COST = 2**62  # of all vehicles
+_LARGEST_COST = 2**62  # largest sum of the fixed costs of all vehicles
 _LONGEST_LIMIT = 1_000_000  # seconds; OR-Tools counts in 64 bits
 _FOREVER = 2**45  # longer than any tour
 
@@ -50,7 +55,7 @@ def ortools_search(
     Parameters
     ----------
     task
-        What to plan.
+        The task.
     metaheuristic, first_solution
         Names of OR-Tools' ``LocalSearchMetaheuristic`` and ``FirstSolutionStrategy``,
         in lower case.
@@ -62,12 +67,12 @@ def ortools_descent_search(
     task: SearchTask, *, first_solution: str = "path_cheapest_arc"
 ) -> Iterator[Plan]:
     """
-    Yield the plans of a plain local search, which ends at a local optimum.
+    Yield the plans of OR-Tools' local search, which ends at a local optimum.
 
     Parameters
     ----------
     task
-        What to plan.
+        The task.
     first_solution
         As for :func:`ortools_search`.
     """
@@ -75,7 +80,7 @@ def ortools_descent_search(
 
 
 def _plans(task: SearchTask, metaheuristic: str, first_solution: str) -> Iterator[Plan]:
-    """Yield each plan that is shorter than the ones before."""
+    """Run OR-Tools in a thread; yield each plan that is better than those before."""
     search = pywrapcp.DefaultRoutingSearchParameters()
     search.local_search_metaheuristic = _value(
         "metaheuristic", LocalSearchMetaheuristic, metaheuristic
@@ -94,7 +99,7 @@ def _value(option: str, names: Any, name: str) -> int:
 
 
 def _solve(task: SearchTask, search: Any, report: Report, deadline: Deadline) -> None:
-    """Solve a task, and report each plan that is shorter than the ones before."""
+    """Run OR-Tools, and report each plan that is better than those before."""
     instance, initial_plan = task.instance, task.initial_plan
     vehicles = min(instance.vehicles, instance.num_customers)
     day = whole_day(
@@ -111,7 +116,9 @@ def _solve(task: SearchTask, search: Any, report: Report, deadline: Deadline) ->
 
     def at_solution() -> None:
         """
-        Report a solution if it is the best so far; the search accepts worse ones, too.
+        Report a solution if it is the best so far.
+
+        The search also accepts solutions that are worse than the best one.
         """
         nonlocal least
         cost = model.CostVar().Value()
@@ -142,7 +149,7 @@ def _solve(task: SearchTask, search: Any, report: Report, deadline: Deadline) ->
 def _model(manager: Any, day: WholeDay) -> Any:
     model = pywrapcp.RoutingModel(manager)
     types = [day.types[index] for index in day.vehicles]
-    # Given as tables, the search never calls back into Python.
+    # Distances and demands are given as tables, so that the search calls no Python.
     costs = {
         unit: model.RegisterTransitMatrix((unit * day.distances).tolist())
         for unit in {one.unit_cost for one in day.types}
@@ -182,7 +189,7 @@ def _limit(search: Any, deadline: Deadline) -> None:
 
 
 def _tours(model: Any, manager: Any, value: Callable[[Any], int]) -> list[list[int]]:
-    """Return the tours of a solution; ``value`` returns a variable's value in it."""
+    """Return the tours of a solution; ``value`` returns the value of a variable."""
     tours = []
     for vehicle in range(manager.GetNumberOfVehicles()):
         tour = []

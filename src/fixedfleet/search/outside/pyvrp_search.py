@@ -1,4 +1,4 @@
-"""PyVRP's iterated local search."""
+"""PyVRP's iterated local search as a search."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ pyvrp_ils = require("pyvrp.IteratedLocalSearch", "peers", "the search 'pyvrp'")
 
 __all__ = ["pyvrp_search"]
 
-# Ten times the longest distance, the penalty of a unit, times all demand: below 2^63.
+# The largest penalty, ten times the longest distance per unit of overload, multiplied
+# by the sum of all demands must be below 2^63.
 _LONGEST = 2**24
 _LARGEST_SUM = 2**33
-_MOST_FIXED = 2**40
-_NEVER = np.iinfo(np.int64).max  # PyVRP's own
+_MOST_FIXED = 2**40  # largest fixed cost of a vehicle
+_NEVER = np.iinfo(np.int64).max  # PyVRP's value for a time window without an end
 
 _ILS = pyvrp_ils.IteratedLocalSearchParams()
 _NEIGHBOURS = pyvrp.search.NeighbourhoodParams()
@@ -46,15 +47,14 @@ def pyvrp_search(
     history_length: int = _ILS.history_length,
 ) -> Iterator[Plan]:
     """
-    Yield PyVRP's best plans as it finds them.
+    Yield PyVRP's best plans as it finds them. The vehicle cost is ignored.
 
-    The last plan is overloaded if PyVRP found none that is feasible. The vehicle cost
-    is ignored.
+    If PyVRP finds no feasible plan, the last plan is infeasible.
 
     Parameters
     ----------
     task
-        What to plan.
+        The task.
     num_neighbours, num_iters_no_improvement, history_length
         PyVRP's own parameters, by its own names.
     """
@@ -86,7 +86,8 @@ def pyvrp_search(
             callbacks=_Reporting(report, day),
         )
         with warnings.catch_warnings():
-            # It warns if it finds no feasible plan, which the plan's check says, too.
+            # PyVRP warns if it finds no feasible plan. The check of its plan will show
+            # that anyway.
             warnings.simplefilter("ignore", pyvrp_exceptions.PenaltyBoundWarning)
             result = pyvrp.solve(
                 data,
@@ -107,7 +108,11 @@ def pyvrp_search(
 
 
 class _Reporting(pyvrp_ils.IteratedLocalSearchCallbacks):  # type: ignore[misc, name-defined]
-    """Reports the initial solution and each new best one, if they are feasible."""
+    """
+    PyVRP's callbacks, which report plans.
+
+    They report the initial solution if it is feasible, and each new best solution.
+    """
 
     def __init__(self, report: Report, day: WholeDay) -> None:
         self._report, self._day = report, day
@@ -170,13 +175,13 @@ def _late(end: int | None) -> int:
 
 def _penalties(data: Any, day: WholeDay) -> Any:
     """
-    Return bounds of the penalty for a unit of overload that suit the data's scale.
+    Return bounds of PyVRP's penalty for a unit of overload, scaled to the data.
 
-    PyVRP's own bounds, 0.1 and 100,000, suit the benchmark instances, whose distances
-    reach about a thousand and whose demands reach about a hundred. For these, the
-    bounds stay about the same; for others they are scaled with the longest distance and
-    the largest demand. The same bounds hold for a unit of delay, so a long travel time
-    also lowers the lower bound.
+    PyVRP's own bounds, 0.1 and 100,000, suit benchmark instances, with distances up to
+    about a thousand and demands up to about a hundred. For these, the returned bounds
+    are about the same. For others, they are scaled with the longest distance and the
+    largest demand. The same bounds hold for a unit of delay, so the lower bound also
+    falls with the longest travel time.
     """
     longest = max(1.0, float(data.distance_matrix(0).max()))
     longest *= max(1, *(one.unit_cost for one in day.types))

@@ -1,4 +1,4 @@
-"""VROOM, through ``pyvroom``."""
+"""VROOM as a search, through ``pyvroom``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ vroom = require("vroom", "peers", "the search 'vroom'")
 
 __all__ = ["vroom_search"]
 
-_EXPLORATION = 5  # the most thorough
+_EXPLORATION = 5  # VROOM's most thorough level
 _LARGEST_SUM = 2**50
 _LONGEST_LIMIT = 1_000_000  # seconds; VROOM counts milliseconds in 32 bits
 _MOST_FIXED = 2**32 - 1
@@ -29,7 +29,7 @@ _FOREVER = 2**31
 
 def vroom_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Yield VROOM's plan, without the customers that it could not place.
+    Yield VROOM's plan, which may leave customers unserved.
 
     The vehicle cost is ignored.
     """
@@ -39,7 +39,8 @@ def vroom_search(task: SearchTask) -> Iterator[Plan]:
     n = instance.num_customers
     day = whole_day(
         instance,
-        # VROOM adds up the longest way from each place in 32 bits to exclude overflow.
+        # To exclude overflow, VROOM adds up the longest distance from each location. In
+        # this sum, 32 bits must not overflow.
         longest=(2**32 - 1) // (2 * (n + 2)),
         largest_sum=_LARGEST_SUM,
         most_fixed=_MOST_FIXED,
@@ -68,7 +69,7 @@ def _problem(instance: Instance, initial_plan: Plan, day: WholeDay) -> Any:
             "digit that vroom cannot count"
         )
     problem = vroom.Input()
-    if day.is_plain:  # VROOM minimises durations: give it the distances
+    if day.is_plain:  # VROOM minimises durations, so the distances are given as such
         problem.set_durations_matrix("car", day.distances)
     else:
         problem.set_durations_matrix("car", day.times)
@@ -112,8 +113,8 @@ def _costs(one: WholeType, day: WholeDay) -> Any:
     """
     Return the costs of a vehicle for VROOM.
 
-    If vehicles are alike, they are VROOM's default costs. Otherwise they are the fixed
-    cost and the cost per distance, which VROOM takes for metres.
+    For a plain instance, these are VROOM's default costs. Otherwise they are the fixed
+    cost and the cost per distance. VROOM reads a unit of distance as a metre.
     """
     if day.is_plain:
         return vroom.VehicleCosts()

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 __all__ = ["WholeDay", "WholeType", "whole_day"]
 
-# Factors for costs per distance and for times: the first that makes all whole is used.
+# Costs per distance and times are multiplied by the first of these factors that makes
+# all of them whole.
 _COST_FACTORS = (1, 10, 100, 1000)
 _TIME_FACTORS = (1, 10, 60, 100, 600, 1000)
-_LONGEST_TIME = 2**24  # of one leg, service, window or shift; sums stay below 2^40
+_LONGEST_TIME = 2**24  # largest time; sums of times stay below 2^40
 _COARSEST = 2**12  # the longest distance has at least this many units
-_EXACT = 1e-9  # a number that is so near to a whole one is whole
+_EXACT = 1e-9  # a number counts as whole if it differs by at most this share
 
 
 class WholeType(NamedTuple):
@@ -49,26 +50,26 @@ class WholeDay(NamedTuple):
     """
     An instance as whole numbers.
 
-    Rounding never makes a plan feasible: a plan that is feasible here is also feasible
-    for the instance. Times are all 0 if nothing is timed.
+    Amounts and times are rounded so that a plan that is feasible here is also feasible
+    for the instance. All times are 0 if there are no windows and no shifts.
     """
 
-    demands: NDArray[np.int64]  # (N + 1,), the depot's first
+    demands: NDArray[np.int64]  # (N + 1,), first 0 for the depot
     distances: NDArray[np.int64]  # (N + 1, N + 1)
     times: NDArray[np.int64]  # (N + 1, N + 1)
-    services: list[int]  # N + 1, the depot's first
-    windows: list[tuple[int, int | None]]  # N + 1; None if a window does not close
+    services: list[int]  # N + 1 service times, first 0 for the depot
+    windows: list[tuple[int, int | None]]  # N + 1; the end is None if there is none
     types: list[WholeType]
     is_plain: bool
     is_timed: bool
 
     @property
     def vehicles(self) -> list[int]:
-        """The type of each vehicle, as an index of ``types``."""
+        """For each vehicle, the index of its type in ``types``."""
         return list(chain(*([t] * one.number for t, one in enumerate(self.types))))
 
     def seat(self, plan: Plan, instance: Instance) -> list[list[int]]:
-        """Return the tours of a plan by vehicle; an idle vehicle has an empty tour."""
+        """Return the tour of each vehicle in a plan; it is empty for idle vehicles."""
         tours: list[list[int]] = [[] for _ in self.vehicles]
         types = [0] * plan.vehicles if self.is_plain else plan.type_indices(instance)
         free = [
@@ -100,19 +101,20 @@ def whole_day(
     instance
         The instance.
     longest
-        The largest product of a distance and a cost per distance that may occur.
+        Upper limit of a distance multiplied by a cost per distance.
     largest_sum
-        The largest sum of all demands, see :func:`whole_amounts`.
+        Upper limit of the sum of all demands, see :func:`whole_amounts`.
     most_fixed
-        The largest fixed cost. If vehicles are alike, a larger one is cut to it, which
-        changes nothing. Otherwise distances are rounded more coarsely, so that it fits.
+        Upper limit of a fixed cost. If the instance is plain, a larger fixed cost is
+        reduced to it. Otherwise distances are rounded more coarsely, so that the fixed
+        costs, which are scaled with the distances, stay within the limit.
     vehicle_cost
         Fixed cost of each vehicle used, besides those of the vehicle types.
 
     Raises
     ------
     InputError
-        If a fixed cost is so large that distances would be lost beside it.
+        If a fixed cost is so large that distances would be rounded too coarsely.
     """
     plain, n = instance.is_plain, instance.num_customers
     fleet = instance.fleet[:1] if plain else instance.fleet
@@ -165,10 +167,10 @@ def _whole_times(
     list[tuple[int, int | None]],
 ]:
     """
-    Return travel times, service times, windows and the shifts of the types.
+    Return (travel times, service times, windows, shifts) as whole numbers.
 
-    If no factor makes all whole, durations and earliest times are rounded up, and
-    latest times down.
+    There is one shift per vehicle type. If no factor makes all times whole, durations
+    and earliest times are rounded up, and latest times are rounded down.
     """
     n, fleet = instance.num_customers, instance.fleet
     if not instance.is_timed:

@@ -1,4 +1,4 @@
-"""Amounts and distances as whole numbers, which outside packages need."""
+"""Amounts and distances as whole numbers, which outside solvers need."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = [
 
 def whole_amounts(instance: Instance, *, largest: int) -> tuple[NDArray[np.int64], int]:
     """
-    Return demands, the depot's first, and the capacity as whole numbers.
+    Return (demands, capacity) as whole numbers; the demands begin with 0 for the depot.
 
-    Customers that fit into the returned capacity fit into the vehicle. The converse
-    holds if the demands, divided by their greatest common divisor, sum to at most
-    ``largest``. Otherwise amounts are counted in coarser units, demands rounded up and
-    the capacity down: a plan that fills a vehicle to the last digit may then be missed,
-    but no vehicle is overloaded. ``largest`` is above the number of customers.
+    The demands are divided by their greatest common divisor. If their sum is then at
+    most ``largest``, nothing is rounded. Otherwise demands are rounded up, and the
+    capacity down, to a coarser unit. Then a plan that fills a vehicle to the last digit
+    may be missed, but no vehicle is overloaded. ``largest`` must be above the number of
+    customers.
     """
     capacities = [instance.capacity_units]
     demands, (capacity,) = whole_capacities(instance, capacities, largest=largest)
@@ -43,7 +43,7 @@ def whole_capacities(
     instance: Instance, capacities: Sequence[int], *, largest: int
 ) -> tuple[NDArray[np.int64], list[int]]:
     """
-    Like :func:`whole_amounts`, for several capacities.
+    Return (demands, capacities) as :func:`whole_amounts` does, for several capacities.
 
     The capacities are given in the unit of :attr:`Instance.demand_units`.
     """
@@ -54,11 +54,11 @@ def whole_capacities(
     if total > largest:
         unit = -(-total // (largest - len(demands)))
         room = [capacity // unit for capacity in room]
-        # A customer that fills a vehicle alone must still fit into one.
+        # Rounding must not keep a customer that fits into a vehicle from fitting alone.
         fitting = demands * common <= max(capacities)
         coarse = -(-demands // unit)
         demands = np.where(fitting, np.minimum(coarse, max(*room, 1)), coarse)
-    # No load exceeds the sum, and packages overflow on a huge capacity.
+    # No load exceeds the sum of demands, and a huge capacity overflows in some solvers.
     return demands, [min(capacity, max(total, 1), largest) for capacity in room]
 
 
@@ -66,16 +66,17 @@ def whole_distances(instance: Instance, *, largest: int) -> NDArray[np.int64]:
     """
     Return the distances as whole numbers of at most ``largest``, (N + 1, N + 1).
 
-    Whole distances within the bound stay as they are. Others are multiplied by the
-    power of two that brings the longest to between a quarter of ``largest`` and all of
-    it, and rounded: each is off by at most 2/``largest`` of the longest.
+    If all distances are whole and within the limit, they are unchanged. Otherwise they
+    are multiplied by a power of two, so that the longest is between a quarter of
+    ``largest`` and ``largest``, and rounded. The error of each distance is at most the
+    longest distance times 2/``largest``.
     """
     exponent = distance_exponent(instance, largest)
     return np.rint(np.ldexp(instance.distances, exponent)).astype(np.int64)
 
 
 def distance_exponent(instance: Instance, largest: int) -> int:
-    """Return the power of two that :func:`whole_distances` multiplies by; 0 for 1."""
+    """Return the e for which :func:`whole_distances` multiplies distances by 2^e."""
     distances = instance.distances
     longest = float(distances.max())
     if longest <= largest and np.array_equal(distances, np.floor(distances)):
@@ -90,8 +91,8 @@ def binary_exponent(value: float) -> int:
 
 def enough(demands: NDArray[np.int64], capacity: int, vehicles: int) -> bool:
     """
-    Whether each demand fits into a vehicle, and the sum of demands into the fleet.
+    Return whether each demand fits into a vehicle, and their sum into the fleet.
 
-    There may still be no packing.
+    Even then, there may be no packing.
     """
     return int(demands.max()) <= capacity and int(demands.sum()) <= vehicles * capacity
