@@ -234,7 +234,7 @@ class VerdictDocument:
     reason: str = about("the proof, in one sentence")
     lower_bound: int = about("fewer vehicles than this are proven not to suffice")
     upper_bound: int | None = about(
-        "this many vehicles are proven to suffice; null if no fleet suffices"
+        "this many vehicles are proven to suffice; null if no number is known to"
     )
     smallest: int | None = about("the smallest fleet that suffices; null if unknown")
     smallest_is_proven: bool = about("whether the smallest fleet is known")

@@ -27,6 +27,23 @@ def test_an_initial_plan_is_cut_to_fleet_and_capacity(square):
     assert drop_excess(square, GOOD) == GOOD
 
 
+def test_the_tours_of_a_mixed_fleet_are_cut_by_type():
+    """Of a type with too many tours, the longest ones stay; otherwise nothing moves."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (2, 0), (3, 0), (4, 0)],
+        demands=[1, 1, 1, 1],
+        vehicle_types=[
+            ff.VehicleType(name="small", capacity=2),
+            ff.VehicleType(name="large", count=2, capacity=4),
+        ],
+    )
+    fits = ff.Plan([[1, 2], [3], [4]], [0, 1, 1])
+    assert drop_excess(instance, fits) == fits
+    beyond = ff.Plan([[1], [2, 3], [4]], [0, 0, 1])
+    assert drop_excess(instance, beyond) == ff.Plan([[2, 3], [4]], [0, 1])
+
+
 @pytest.mark.parametrize(
     ("plans", "best"), [([], POOR), ([GOOD, POOR], GOOD), ([ff.Plan([])], POOR)]
 )

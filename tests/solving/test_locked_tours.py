@@ -149,6 +149,14 @@ def test_a_start_with_locked_tours_keeps_its_vehicle_types():
     assert result.plan == start
 
 
+def test_a_start_cannot_use_a_vehicle_that_is_locked():
+    """The start's tour is not given another vehicle in silence."""
+    start = ff.Plan([[1, 2], [3], [4]], [0, 1, 1])
+    locked = ff.Plan([[3]], [0])  # in the start, it has a large van
+    with pytest.raises(ff.InputError, match="needs a vehicle of type 'small'"):
+        ff.solve(mixed(), 1, locked=locked, start=start, search="none")
+
+
 def test_locked_tours_of_a_mixed_fleet_need_their_vehicle_types():
     """Which vehicles are left would not be known."""
     with pytest.raises(ff.InputError, match="lock a Plan with vehicle types"):

@@ -174,11 +174,10 @@ def _drop_excess_of_day(instance: Instance, plan: Plan) -> Plan:
     """Do what :func:`drop_excess` does if there are vehicle types or times."""
     units = instance.demand_units
     room = [one.count for one in instance.fleet]
-    tours = sorted(
-        zip(plan.type_indices(instance), plan.tours, strict=True),
-        key=lambda pair: len(pair[1]),
-        reverse=plan.vehicles > instance.vehicles,
-    )
+    indices = plan.type_indices(instance)
+    tours = list(zip(indices, plan.tours, strict=True))
+    if any(indices.count(index) > count for index, count in enumerate(room)):
+        tours.sort(key=lambda pair: len(pair[1]), reverse=True)  # keep the longest
     kept: list[tuple[int, list[int]]] = []
     for index, tour in tours:
         if not room[index]:

@@ -90,12 +90,15 @@ class LockedTours:
             return Plan(tours).numbered_in(self._others)
         places = {index: place for place, index in enumerate(self._types)}
         indices = start.type_indices(self._instance)
-        types = [
-            places.get(index, 0)
-            for index, keep in zip(indices, kept, strict=True)
-            if keep
-        ]
-        return Plan(tours, types).numbered_in(self._others)
+        types = [index for index, keep in zip(indices, kept, strict=True) if keep]
+        for tour, index in zip(tours, types, strict=True):
+            if index not in places:
+                name = self._instance.fleet[index].name
+                raise InputError(
+                    f"the start's tour {list(tour)} needs a vehicle of type {name!r}, "
+                    "but locked tours have all of them: start from another plan"
+                )
+        return Plan(tours, [places[index] for index in types]).numbered_in(self._others)
 
     def reporting_whole_plans(self, report: Improvement | None) -> Improvement | None:
         """
