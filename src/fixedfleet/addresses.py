@@ -21,7 +21,14 @@ import numpy as np
 
 from fixedfleet.data_folder import default_folder
 from fixedfleet.distances import measure
-from fixedfleet.errors import InputError, at_least, between, check_number, require
+from fixedfleet.errors import (
+    InputError,
+    at_least,
+    between,
+    check_number,
+    check_server_url,
+    require,
+)
 from fixedfleet.files.address_columns import Place
 from fixedfleet.files.atomic import exclusive, write_text
 from fixedfleet.progress import Progress
@@ -172,13 +179,8 @@ def check_url(url: str) -> str:
 
     Raise InputError if it is not the URL of a server.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise InputError(
-            f"geocoder {url!r} is not the address of a Nominatim server, such as "
-            "https://nominatim.openstreetmap.org"
-        )
-    return url.rstrip("/")
+    server = "a Nominatim server, such as https://nominatim.openstreetmap.org"
+    return check_server_url("geocoder", url, server)
 
 
 def plain_address(address: str) -> str:

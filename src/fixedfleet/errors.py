@@ -21,6 +21,7 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -42,6 +43,7 @@ __all__ = [
     "check_choice",
     "check_number",
     "check_seed",
+    "check_server_url",
     "check_settings",
     "check_vehicle_cost",
     "check_whole",
@@ -155,6 +157,19 @@ def check_seed(seed: Any) -> int:
 def check_vehicle_cost(vehicle_cost: Any) -> float:
     """Return the fixed cost of a vehicle; raise InputError unless it is at least 0."""
     return check_number("vehicle cost", vehicle_cost, at_least(0))
+
+
+def check_server_url(what: str, url: str, server: str) -> str:
+    """
+    Return the URL of a server without a slash at its end.
+
+    Raise InputError if it is not the URL of a server. ``server`` says in the message
+    what it should be, with an example.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise InputError(f"{what} {url!r} is not the address of {server}")
+    return url.rstrip("/")
 
 
 def check_array(

@@ -7,12 +7,11 @@ import socket
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import numpy as np
 
-from fixedfleet.errors import InputError
+from fixedfleet.errors import InputError, check_server_url
 from fixedfleet.version import own_version
 
 if TYPE_CHECKING:
@@ -69,13 +68,8 @@ def check_url(url: str) -> str:
 
     Raise InputError if it is not the URL of a server.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise InputError(
-            f"roads {url!r} is not the address of an OSRM server, such as "
-            "http://localhost:5000"
-        )
-    return url.rstrip("/")
+    server = "an OSRM server, such as http://localhost:5000"
+    return check_server_url("roads", url, server)
 
 
 def ask_table(
