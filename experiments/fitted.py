@@ -1,4 +1,4 @@
-"""HGS-CVRP with parameters that are fitted to the time limit, as a method."""
+"""A method for evaluations: HGS-CVRP with parameters fitted to the time limit."""
 
 from __future__ import annotations
 
