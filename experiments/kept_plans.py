@@ -1,4 +1,10 @@
-"""Starts whose plans are read from a file of rows: those of the Attention Model."""
+"""
+Starts whose plans are read from a file of rows: those of the Attention Model.
+
+If a search follows such a start, its rows have the time of both runs together. Rows
+record a hash of the class below. So any change of its text, even of a docstring, makes
+the kept rows of these methods outdated.
+"""
 
 from __future__ import annotations
 

@@ -36,5 +36,5 @@ def warn(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters, which could affect the terminal."""
+    """Return the text with control characters replaced: they affect the terminal."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -1,4 +1,4 @@
-"""Batches whose instances are drawn one by one, each with its own random numbers."""
+"""Draw batches instance by instance, each with its own random numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DrawnRow", "draw_rows", "smallest_fleet"]
 
 
 class DrawnRow(NamedTuple):
-    """An instance that was drawn, without its fleet."""
+    """The random data of one instance, still without a number of vehicles."""
 
     depot: NDArray[Any]  # (2,)
     customers: NDArray[Any]  # (n, 2)

@@ -1,4 +1,4 @@
-"""A labelling run: from instances and a method to a folder of shards."""
+"""Label instances: let a method plan them, and write the plans to a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's network: features in, log-probabilities of edges for vehicles out."""
+"""The paper's network: it predicts log-probabilities of edges for vehicles."""
 
 from __future__ import annotations
 

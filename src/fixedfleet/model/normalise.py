@@ -1,4 +1,4 @@
-"""Normalisations: from scores of edges to log-probabilities, log Ŷ."""
+"""Normalisations turn scores of edges into log-probabilities, log Ŷ."""
 
 from __future__ import annotations
 
@@ -57,7 +57,11 @@ NORMALISATIONS: Registry[Normalisation] = Registry(
 def normalise(
     normalisation: Normalisation, scores: Tensor, features: Features
 ) -> Tensor:
-    """Turn scores into log Ŷ, both (B, M, N', N'); −inf where no edge is allowed."""
+    """
+    Return log Ŷ, the log-probabilities of scores, both of shape (B, M, N', N').
+
+    log Ŷ is −inf where an edge is not allowed.
+    """
     allowed = allowed_edges(features.nodes, features.vehicles)
     logs = scores.float().masked_fill(~allowed, _MASKED)
     logs = normalisation(logs, allowed, features)
@@ -84,13 +88,13 @@ def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
 
 
 def per_vehicle(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-    """Let all edges of a vehicle sum to one, as in the paper."""
+    """Let the probabilities of all edges of a vehicle sum to one, as in the paper."""
     return scores.flatten(2).log_softmax(-1).view_as(scores)
 
 
 def soft_assign(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
     """
-    Let the edges out of each customer, and those into it, sum to one.
+    Let the probabilities of the edges out of each customer, and into it, sum to one.
 
     The sum runs over all vehicles. At the depot, the edges of each vehicle sum to one.
     Both directions are normalised alternately; after the last pass, the sums out of

@@ -67,7 +67,7 @@ class Factors(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NoSettings:
-    """The settings of a network that has none."""
+    """The default for networks without settings: a dataclass without fields."""
 
 
 class PlanNetwork(nn.Module):

@@ -1,4 +1,8 @@
-"""The paper's layer: max pooling over all other elements, weighted by "priming"."""
+"""
+The layer of the paper's network: max pooling over all other locations and vehicles.
+
+Learned weights, which the paper calls "priming", multiply the pooled messages.
+"""
 
 from __future__ import annotations
 

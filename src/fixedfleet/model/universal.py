@@ -1,4 +1,4 @@
-"""The universal network: it predicts the vehicle of each customer, for any size."""
+"""The universal network, for all sizes: it predicts the vehicle of each customer."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class UniversalNetwork(PlanNetwork):
 
     def reduce_weights(self) -> None:
         """
-        Convert the weights of matrix products to bfloat16, to predict under autocast.
+        Convert the weights of matrix products to bfloat16, for predictions on a CPU.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -235,7 +235,7 @@ class _RoundOutput(NamedTuple):
 
 
 class _Round(nn.Module):
-    """Some layers of attention, and a prediction from their result."""
+    """One round: layers of attention, then a prediction from their result."""
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()

@@ -59,7 +59,11 @@ class _Plans(NamedTuple):
 
 
 def _search(prediction: Prediction, width: int) -> Tensor:
-    """Return the walk of the best plan of each instance, shape (B, N + M)."""
+    """
+    Return the best plan of each instance as a walk, shape (B, N + M).
+
+    A walk lists the locations of all tours, with a 0 after each tour.
+    """
     plans = _first_plans(prediction, width)
     for _ in range(prediction.locations - 1 + prediction.fleet):
         score, parent, target = _likeliest(prediction, plans, width)

@@ -107,7 +107,8 @@ def capacity_violation(prediction: Prediction) -> Tensor:
     """
     Return by how much pseudo-greedy tours exceed the capacity, shape (B,).
 
-    It is the mean overload of all vehicles, as a share of the capacity.
+    It is the mean overload of all vehicles, as a share of the capacity. Such tours
+    ignore the capacity; see :func:`pseudo_greedy`.
     """
     loads = tour_loads(pseudo_greedy(prediction), prediction.demands)
     excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)

@@ -31,8 +31,9 @@ class PlanLoss(Loss):
 
     The edge term is the negative log-likelihood of the label's N + M edges, as a mean.
     The load terms are sums over the vehicles, with loads as shares of the capacity.
-    load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan, which has no gradient.
-    So the load terms only influence the matching. The paper gives no weights; the
+    load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan, which follows the
+    likeliest edges and ignores the capacity. It has no gradient, so the load terms only
+    influence the matching. The paper gives no weights; the
     presets use those of its authors' code.
 
     Parameters
@@ -178,7 +179,7 @@ def _load_costs(
 
 @torch.no_grad()
 def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
-    """Return loads of the pseudo-greedy plan as shares of the capacity, (B, M)."""
+    """Return the loads in the pseudo-greedy plan, as shares of the capacity, (B, M)."""
     nodes = batch.features.nodes
     customers = torch.nn.functional.pad(nodes[:, 1:], (1, 0))  # without the depot
     loads = greedy_loads(

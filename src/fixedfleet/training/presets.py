@@ -1,4 +1,4 @@
-"""Settings of a training, and the presets of ``presets.toml``."""
+"""The settings of a training, and the presets in ``presets.toml``."""
 
 from __future__ import annotations
 

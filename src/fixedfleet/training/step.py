@@ -1,4 +1,8 @@
-"""One step of training: forward, loss, backward, update; on a GPU one CUDA graph."""
+"""
+One step of training: forward pass, loss, backward pass, update of the weights.
+
+On a GPU, a step is captured as a CUDA graph, which starts faster.
+"""
 
 from __future__ import annotations
 

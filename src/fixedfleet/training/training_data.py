@@ -108,7 +108,7 @@ class Bucket(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """The number of batches in an epoch."""
+        """The number of whole batches in an epoch."""
         return self.size // self.batch_size
 
 
