@@ -1,8 +1,8 @@
-"""Reproduces the paper's tables and figures: ``python -m experiments NAME``."""
+"""Reproduce the paper's tables and figures: ``python -m experiments NAME``."""
 
 from pathlib import Path
 
 __all__ = ["RESULTS"]
 
-# The committed pages, the rows behind them and the rows of reference plans.
+# The folder of the committed pages, of their rows and of the rows of reference plans.
 RESULTS = Path(__file__).parents[1] / "results"

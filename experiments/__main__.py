@@ -29,7 +29,11 @@ NAMES = tuple(load_tables())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make tables; return 2 if one of them could not be made, else 0."""
+    """
+    Make the tables that the command line names.
+
+    Return the exit code: 0, or 2 if a table could not be made.
+    """
     given = vars(_parser().parse_args(argv))
     names, quiet, shown = (given.pop(key) for key in ("name", "quiet", "print"))
     collecting, rendering = not given.pop("render_only"), not given.pop("collect_only")
@@ -57,7 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _kept(names: Sequence[str]) -> list[str]:
     """
-    Return the tables whose rows are kept in ``results/``; print a line for each other.
+    Return the names of the tables whose rows are kept in ``results/``.
+
+    For each other table, print a line that says how to make its rows.
     """
     kept = [name for name in names if (RESULTS / f"rows-{name}.jsonl.xz").exists()]
     for name in names:
@@ -70,18 +76,18 @@ def make(
     name: str, options: Options, collecting: bool = True, rendering: bool = True
 ) -> list[Path]:
     """
-    Make one table: run what is missing, then write its page, CSV and pictures.
+    Make one table: run the missing runs, then write its page, CSV and pictures.
 
     Parameters
     ----------
     name
-        One of :data:`NAMES`.
+        The name of the table, one of :data:`NAMES`.
     options
-        What is asked for.
+        The options of the command.
     collecting
-        Whether to run what is missing.
+        Whether to run methods whose rows are missing.
     rendering
-        Whether to write files.
+        Whether to write the files.
 
     Returns
     -------
@@ -91,7 +97,7 @@ def make(
     Raises
     ------
     InputError
-        If there is no such table, or nothing to render.
+        If there is no such table, or if there are no rows to render.
     """
     if name not in NAMES:
         raise InputError(f"no table {name!r}: choose from {', '.join(NAMES)}, or all")
@@ -105,7 +111,7 @@ def make(
 
 
 def _check_smaller(table: Table, options: Options) -> None:
-    """Raise InputError if this would overwrite a page about more instances."""
+    """Raise InputError if this would overwrite a page that has more instances."""
     page = options.out / f"{table.name}.csv"
     if options.instances is None or not page.exists():
         return
@@ -120,7 +126,12 @@ def _check_smaller(table: Table, options: Options) -> None:
 
 
 def _render(table: Table, reasons: dict[str, str], options: Options) -> list[Path]:
-    """Write the page, the CSV and the pictures of a table from its existing rows."""
+    """
+    Write the page, the CSV and the pictures of a table from its existing rows.
+
+    ``reasons`` say why a line of the table could not be run, by its label. Return the
+    files.
+    """
     stores = [Store(results) for results in row_files(table, options)]
     cells: list[Cell] = []
     missing: list[Line] = []
@@ -140,7 +151,7 @@ def _render(table: Table, reasons: dict[str, str], options: Options) -> list[Pat
     paths = [options.out / f"{table.name}.{end}" for end in ("md", "csv")]
     for path, text in zip(paths, (page, numbers), strict=True):
         write_text(path, text)
-    if options.work.resolve() != RESULTS:  # its rows are kept already
+    if options.work.resolve() != RESULTS:  # rows from there need not be kept again
         paths.append(keep_rows(table, cells, options))
     return [*paths, *drawn]
 

@@ -1,4 +1,9 @@
-"""The measured cells of a table: the rows of one method on one set with one limit."""
+"""
+The measured cells of a table.
+
+A cell has the rows of one line of the table, that is of one method, on one set of
+instances with one limit.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +30,11 @@ __all__ = ["Cell", "Store", "measured_cells"]
 @dataclass(frozen=True)
 class Cell:
     """
-    A line of a table, measured on one set with one limit.
+    The results of one line of a table on one set with one limit.
 
-    ``source`` are the rows as in their file, and ``rows`` the same as the line counts
-    them.
+    ``source`` are the rows in their file. ``rows`` are the same, but changed as
+    ``reading`` of the line says; see :func:`_counted`. ``summary`` is made from
+    ``rows``.
     """
 
     set: str
@@ -39,19 +45,19 @@ class Cell:
 
 
 class Store:
-    """The rows of one file by method and objective."""
+    """The rows of one file, by method and objective."""
 
     def __init__(self, results: Results) -> None:
         self.by_method: dict[tuple[str, str], list[Row]] = defaultdict(list)
         rows = read_rows(results)
-        if results.path.suffix != ".xz":  # rows that are kept are rounded already
+        if results.path.suffix != ".xz":  # compressed rows have been rounded before
             rows = [rounded(row) for row in rows]
         for row in rows:
             if row.iterations is None:
                 self.by_method[row.method, row.objective].append(row)
 
     def rows_of(self, method: Method) -> list[Row]:
-        """Return a method's rows, without those of an older network or source."""
+        """Return a method's rows without those of an older network or source file."""
         rows = self.by_method.get((method.name, method.objective), [])
         if not rows or is_kept(method):  # kept plans were made by another program
             return rows
@@ -62,10 +68,10 @@ def measured_cells(
     table: Table, name: str, stores: Sequence[Store], options: Options
 ) -> tuple[list[Cell], list[Line]]:
     """
-    Return the measured cells of a set, and the lines without rows.
+    Return the measured cells of one set, and the lines of the table without rows.
 
-    All rows of a cell come from one file: the one with most of them, or the first of
-    several such files. In a table by version, there is a cell per version.
+    All rows of a cell come from one file: the one that has most of them, or the first
+    of several such files. A table by version has one cell per version of fixedfleet.
     """
     cells: list[Cell] = []
     missing: list[Line] = []
@@ -88,7 +94,8 @@ def measured_cells(
                     if len(part) > len(found.get(label, ())):
                         found[label] = part
             for label, source in sorted(found.items()):
-                # Sums of floats depend on the order, which differs from file to file.
+                # The order of rows differs from file to file, and it changes sums of
+                # floats. So it is fixed here.
                 source.sort(key=lambda row: (place[row.instance], row.seed))
                 rows = _counted(line, source)
                 summary = summarise(rows, chosen)
@@ -100,7 +107,10 @@ def measured_cells(
 
 def _by_version(table: Table, line: Line, rows: list[Row]) -> dict[str, list[Row]]:
     """
-    Return a line's rows by the line's label or, in a table by version, by version.
+    Return the rows of a line, as label → rows.
+
+    The label is that of the line. In a table by version, it is the version of
+    fixedfleet that made the rows.
     """
     if not table.by_version:
         return {line.label: rows} if rows else {}
@@ -112,7 +122,11 @@ def _by_version(table: Table, line: Line, rows: list[Row]) -> dict[str, list[Row
 
 def _counted(line: Line, rows: list[Row]) -> list[Row]:
     """
-    Return a line's rows as the line counts them; ``tables.toml`` explains ``reading``.
+    Return the rows of a line, changed as its ``reading`` says.
+
+    ``all`` changes nothing. ``raw`` shows the start of the search instead of its
+    result. With ``raw`` and ``solved``, an instance counts as unsolved if this start
+    exceeds the fleet.
     """
     if line.reading == "all":
         return rows
@@ -134,7 +148,7 @@ def _counted(line: Line, rows: list[Row]) -> list[Row]:
 
 
 def _before(row: Row) -> Row:
-    """Return the row with the figures of the plan that the search began with."""
+    """Return the row with length and vehicles of the start of the search."""
     length = row.details["start_length"]
     vehicles = round(row.details["start_vehicles"])
     return replace(

@@ -1,4 +1,4 @@
-"""The runs of a table, and the files that have their rows."""
+"""Run the methods of a table, and find the files that have its rows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["collect", "load_set", "read_rows", "row_files"]
 
-# The vehicle cost for Uchoa's instances: that of VRP100, scaled from the unit square to
-# a square of side 1,000.
+# The vehicle cost for Uchoa's instances: 80 as for VRP100, times 1,000, because their
+# square has a side of 1,000 instead of 1.
 _UCHOA_COST = 80_000.0
 
 
 def collect(table: Table, options: Options) -> dict[str, str]:
     """
-    Make the missing rows of a table; return which lines cannot run here, and why.
+    Run the methods of a table whose rows are missing.
 
-    Rows are written as they arrive, so the next call resumes an interrupted one.
+    Return why lines cannot run here, as label → reason. Rows are written as they
+    arrive, so the next call resumes an interrupted one.
     """
     groups: dict[tuple[str, int, tuple[float, ...]], list[Method]] = defaultdict(list)
     reasons: dict[str, str] = {}
@@ -66,12 +67,12 @@ def collect(table: Table, options: Options) -> dict[str, str]:
 
 def row_files(table: Table, options: Options) -> list[Results]:
     """
-    Return the files that a table's rows may be in, each of one machine.
+    Return the existing files that may have rows of a table.
 
-    These are ``rows.jsonl`` in the working folder, the rows kept for this table, those
-    kept for others or copied from other machines (``rows-….jsonl``, compressed or not),
-    and the plans of the Attention Model. A table by version also has the rows of former
-    versions in ``results/``.
+    In the working folder, these are ``rows.jsonl``, the kept rows of this table, and
+    all other ``rows-….jsonl``, compressed or not: kept rows of other tables, and rows
+    copied from other machines. The plans of the Attention Model follow. A table by
+    version also uses the rows of former versions in ``results/``.
     """
     own = f"rows-{table.name}.jsonl.xz"
     others = sorted(options.work.glob("rows-*.jsonl*"))
@@ -84,7 +85,7 @@ def row_files(table: Table, options: Options) -> list[Results]:
 
 
 def read_rows(results: Results) -> list[Row]:
-    """Read a file of rows once for all tables, and again if it has changed."""
+    """Return the rows of a file; it is read again only if it has changed."""
     return _read(results.path, results.path.stat().st_mtime_ns)
 
 
@@ -95,7 +96,9 @@ def _read(path: Path, _changed: int) -> list[Row]:
 
 def load_set(name: str, count: int, options: Options) -> InstanceSet:
     """
-    Return the first instances of a set, with reference plans unless they are Uchoa's.
+    Return the first ``count`` instances of a set.
+
+    They have the costs of reference plans, except Uchoa's instances.
     """
     whole = _load(name, options.reference)
     return replace(whole, instances=whole.instances[:count])

@@ -1,4 +1,4 @@
-"""The tables of ``tables.toml``, and what the user asked of them."""
+"""The tables that ``tables.toml`` defines, and the options of the command."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FILE = Path(__file__).parent / "tables.toml"
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """
-    The options of ``python -m experiments``, which explains them.
+    The options of ``python -m experiments``; its ``--help`` explains them.
 
     Raises
     ------
     InputError
-        If a number makes no sense, or a file or folder does not exist.
+        If a number is out of range, or if the reference file does not exist.
     """
 
     instances: Annotated[int | None, at_least(1)] = None
@@ -45,14 +45,14 @@ class Options:
             raise InputError(f"reference: there is no file {self.reference}")
 
     def say(self, line: str) -> None:
-        """Show a line of progress."""
+        """Print a line of progress, if ``display`` is given."""
         if self.display is not None:
             self.display(line)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A method of a table; ``tables.toml`` explains the fields."""
+    """A line of a table, that is a method; ``tables.toml`` explains the fields."""
 
     label: str
     method: str
@@ -62,7 +62,7 @@ class Line:
     sets: tuple[str, ...] | None = None
 
     def spec(self, name: str) -> str:
-        """Return the method's spec for a set."""
+        """Return the method's spec for a set, with its number of customers for {N}."""
         return self.method.replace("{N}", str(customers_of(name)))
 
 
@@ -71,7 +71,7 @@ class Table:
     """
     A table: its sets, its lines, and the notes below it.
 
-    ``tables.toml`` explains the fields. If the paper has such a table, its figures are
+    ``tables.toml`` explains the fields. If the paper has such a table, its numbers are
     in ``published.toml`` under the same ``name``.
     """
 
@@ -90,15 +90,15 @@ class Table:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The sets of all parts."""
+        """The names of the sets in all parts of the table."""
         return tuple(name for part in self.parts.values() for name in part)
 
     def lines_of(self, name: str) -> list[Line]:
-        """Return the lines of a set."""
+        """Return the lines of the table that are run on this set."""
         return [line for line in self.lines if line.sets is None or name in line.sets]
 
     def count(self, line: Line, name: str, options: Options) -> int:
-        """Return how many instances of a set a line uses; these are the first ones."""
+        """Return on how many instances of a set a line is run; they are the first."""
         own = (
             self.instances if isinstance(self.instances, int) else self.instances[name]
         )

@@ -1,4 +1,4 @@
-"""Pictures: vehicles used, and gaps by time."""
+"""Draw the pictures of tables: numbers of vehicles used, and gaps over time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COLOURS = (
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
 _MARKERS = "osD^v*Px"
 _DPI = 130
-_SMALLEST_GAP = 1e-3  # per cent, on a log axis
+_SMALLEST_GAP = 1e-3  # in %; a log axis cannot show 0
 
 
 def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
@@ -53,7 +53,11 @@ def draw(table: Table, cells: Sequence[Cell], options: Options) -> list[Path]:
 
 
 def draw_vehicles(path: Path, cells: Sequence[Cell]) -> None:
-    """Draw histograms of the vehicles that methods use, one per set (Figure 1)."""
+    """
+    Draw how many vehicles methods use, one histogram per set.
+
+    This is Figure 1 of the paper.
+    """
     names = list(dict.fromkeys(cell.set for cell in cells))
     if not names:
         raise InputError("no rows to draw fleet sizes from")
@@ -85,7 +89,7 @@ def draw_vehicles(path: Path, cells: Sequence[Cell]) -> None:
 
 
 def draw_gaps(path: Path, cells: Sequence[Cell]) -> None:
-    """Draw gaps against the measured time, both on a log axis, one panel per set."""
+    """Draw gaps over measured time, both on log axes, with one panel per set."""
     timed = [
         cell
         for cell in cells
@@ -133,7 +137,10 @@ def _draw_histogram(
     fleet: int,
 ) -> None:
     """
-    Draw the bars of all methods side by side, over the floor ⌈Σq/Q⌉ as a wide grey bar.
+    Draw for each number of vehicles the share of plans, as one bar per method.
+
+    Wide grey bars behind them show the lower bound ⌈Σq/Q⌉, which is the first entry of
+    ``counts``. ``counts`` has the number of plans by label and number of vehicles.
     """
     shares = {
         label: {
@@ -174,7 +181,7 @@ def _draw_histogram(
 def _panels(count: int, *, width: float, height: float) -> tuple[Any, Any]:
     """Return a figure without a window, and this many Axes side by side."""
     require("matplotlib", "plot", "drawing a picture")
-    # Not pyplot: it would look for a screen and keep every figure.
+    # pyplot is not used: it would look for a screen and keep every figure in memory.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

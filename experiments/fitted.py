@@ -1,4 +1,9 @@
-"""HGS-CVRP with parameters that are fitted to the time limit, as a method."""
+"""
+A method for evaluations: HGS-CVRP with parameters fitted to the time limit.
+
+Rows record a hash of the class below. So any change of its text, even of a docstring,
+makes the kept rows of this method outdated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows behind a page, kept compressed beside it, so that it can be made again."""
+"""Keep the rows of a page in a compressed file, to make the page again from them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ __all__ = ["keep_rows", "rounded"]
 
 def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     """
-    Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
+    Write the rows of a table's cells to ``rows-NAME.jsonl.xz``; return the file.
 
-    Unless the table keeps its plans, rows are written without plans and traces. A row
-    is left out if the file of another table in that folder has the same row, with its
-    plan if this table keeps plans. ``python -m experiments NAME --render-only`` makes
-    the page again from the rows.
+    The file is in the folder of pages. ``python -m experiments NAME --render-only``
+    makes the page again from it. Plans and traces are only written if the table has
+    ``keep_plans``. A row is left out if the file of another table in this folder has
+    it. (For a table with ``keep_plans``, only if that file has its plan, too.)
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
     rows = [row for cell in cells for row in cell.source]
@@ -55,7 +55,9 @@ def _without_plan(row: Row) -> str:
 
 def rounded(row: Row) -> Row:
     """
-    Return a row with the number of digits of kept rows, so that pages do not change.
+    Return a row whose numbers are rounded as in kept rows.
+
+    So a page is the same whether it is made from new rows or from kept rows.
     """
     return replace(
         row,

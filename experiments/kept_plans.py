@@ -1,4 +1,10 @@
-"""Plans in rows as starts: of the Attention Model."""
+"""
+Starts whose plans are read from a file of rows: those of the Attention Model.
+
+If a search follows such a start, its rows have the time of both runs together. Rows
+record a hash of the class below. So any change of its text, even of a docstring, makes
+the kept rows of these methods outdated.
+"""
 
 from __future__ import annotations
 
@@ -58,14 +64,14 @@ class KeptPlans(Start):
 
 
 def is_kept(method: Method) -> bool:
-    """Return whether a method only repeats kept plans, without a search."""
+    """Return whether a method only reads plans from a file, without a search."""
     start = getattr(method, "start", None)
     return isinstance(start, KeptPlans) and not getattr(method, "search", "")
 
 
 @cache
 def _rows(file: Path, method: str) -> dict[str, Row]:
-    """Return the rows of a method by instance."""
+    """Return the rows of a method in a file, by the names of their instances."""
     rows = {row.instance: row for row in Results(file).rows() if row.method == method}
     if not rows:
         raise InputError(
@@ -74,6 +80,7 @@ def _rows(file: Path, method: str) -> dict[str, Row]:
     return rows
 
 
-# The Attention Model of Kool, van Hoof and Welling (2019), which never changes.
+# The Attention Model of Kool, van Hoof and Welling (2019). It never changes, so its
+# plans need not be made again.
 for _method in ("am-greedy", "am-sampling"):
     METHODS.register(_method)(KeptPlans(_method, ATTENTION_MODEL))

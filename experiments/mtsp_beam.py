@@ -1,8 +1,9 @@
-"""Beam search for the multiple TSP, with which the paper compares its decoding.
+"""
+Beam search for the multiple TSP, with which the paper compares its decoding.
 
-Kaempfer and Wolf (2018) decode plans for salesmen without capacities. Neither their
-text nor the paper's says how the beam deals with capacities. This is the reading whose
-share of solved instances is the paper's: the beam does not know them.
+Kaempfer and Wolf (2018) decode plans for salesmen without capacities. Neither they nor
+the paper say how the beam search deals with capacities. Here, it ignores them: then the
+share of solved instances is the same as in the paper.
 """
 
 from __future__ import annotations
@@ -20,17 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["beam20", "beam200", "mtsp_beam_tours"]
 
-_UNLIKELY = -1e4  # log-probability of a way back that the prediction does not allow
+# The log-probability of returning to the depot where the prediction has −inf: a vehicle
+# must always be able to return.
+_UNLIKELY = -1e4
 
 
 def mtsp_beam_tours(prediction: Prediction, width: int) -> Tensor:
     """
-    Return the likeliest plan of a beam that serves all customers within capacity.
+    Return the tours (B, M, N) of the likeliest plan within the capacity.
 
-    Vehicles leave the depot one after the other and go to any customer that is not
-    served; the last one serves all that are left. At each step, the ``width`` likeliest
-    partial plans are kept. If no plan in the end is within capacity, all customers are
-    left out. The instances must be of one size.
+    A beam search builds the plans. Vehicles leave the depot one after the other and go
+    to any unserved customer, whatever the capacity. The last vehicle serves all
+    customers that are left. At each step, the ``width`` likeliest partial plans are
+    kept. If no plan is within the capacity at the end, all tours are empty. The
+    instances must be of one size.
     """
     batch, size, fleet = len(prediction), prediction.locations, prediction.fleet
     edges = prediction.edges.double()  # (B, M, N', N')
@@ -49,7 +53,7 @@ def mtsp_beam_tours(prediction: Prediction, width: int) -> Tensor:
         allowed[..., 0] = ~(last & free[..., 1:].any(-1))
         onward[..., 0][vehicle == fleet] = 0.0  # all vehicles are back
         total = score[..., None] + onward.masked_fill(~allowed, -torch.inf)
-        # A stable sort resolves ties alike in every batch.
+        # A stable sort breaks ties in the same way in every batch.
         best = total.flatten(1).sort(dim=1, descending=True, stable=True)
         score, choice = best.values[:, :width], best.indices[:, :width]
         parent, here = choice // size, choice % size

@@ -1,4 +1,4 @@
-"""Writes the cells of a table as a Markdown page and as CSV."""
+"""Turn the cells of a table into a Markdown page and CSV."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_page"]
 
+# Entries of `Row.made` that are not versions.
 _NOT_VERSIONS = {"network", "network_file", "program", "source", "spec"}
 
 
@@ -27,18 +28,18 @@ def render_page(
     table: Table, cells: Sequence[Cell], notes: Sequence[str], options: Options
 ) -> tuple[str, str]:
     """
-    Return a table as a page of Markdown, and the figures behind it as CSV.
+    Return a table as a Markdown page, and its numbers as CSV.
 
     Parameters
     ----------
     table
         The table.
     cells
-        What was measured.
+        The measured cells of the table.
     notes
-        What to say below, after the table's own notes.
+        Sentences to print below the table, after the table's own notes.
     options
-        What was asked for.
+        The options of the command.
     """
     parts = [f"# {table.title}\n"]
     render = _by_limit if table.layout == "limits" else _by_size
@@ -57,7 +58,9 @@ def render_page(
 
 def _by_size(table: Table, sets: Sequence[str], cells: Sequence[Cell]) -> str:
     """
-    Return a part of a table as the paper prints it: lines are methods, columns sets.
+    Return a part of a table in the paper's layout: a line per method, columns per set.
+
+    The paper's own numbers come first, in italics.
     """
     source = published(table.name)
     printed: dict[str, dict[str, PublishedRow]] = {}
@@ -93,7 +96,9 @@ def _by_size(table: Table, sets: Sequence[str], cells: Sequence[Cell]) -> str:
 
 def _fewer(line: Mapping[str, Cell], cells: Sequence[Cell]) -> str:
     """
-    Return on how many instances a line was run, if these are fewer than for others.
+    Return a remark such as " (first 100)" if a line has fewer runs than others.
+
+    Otherwise return "".
     """
     counts = {name: cell.summary.runs for name, cell in line.items()}
     most = {name: max(c.summary.runs for c in cells if c.set == name) for name in line}
@@ -129,7 +134,7 @@ def _short_time(seconds: float) -> str:
 
 
 def _counts(sets: Sequence[str], cells: Sequence[Cell]) -> str:
-    """Return a sentence: how many instances and seeds the sets of a part have."""
+    """Return a sentence with the number of instances and seeds of each set."""
     said = []
     for name in sets:
         rows = [row for cell in cells if cell.set == name for row in cell.rows]
@@ -212,7 +217,7 @@ def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
 
 
 def _versions(rows: Iterable[Row]) -> str:
-    """Return the versions of all packages that rows were made with."""
+    """Return a list, as text, of the versions with which rows were made."""
     found: dict[str, set[str]] = {}
     for made in {frozenset(row.made.items()) for row in rows}:
         for name, version in made:

@@ -1,4 +1,4 @@
-"""The paper's figures as data, to be shown beside the measured ones."""
+"""The numbers in the paper's tables, to be shown beside the measured ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILE = Path(__file__).parent / "published.toml"
 @dataclass(frozen=True, kw_only=True)
 class PublishedRow:
     """
-    What the paper prints for one method on one set; None where it prints nothing.
+    The paper's numbers for one method on one set; None where the paper has none.
 
     ``published.toml`` explains the fields.
     """
@@ -50,7 +50,7 @@ class PublishedTable:
 
 
 def published(name: str) -> PublishedTable | None:
-    """Return the paper's figures for a table; None if the paper has no such table."""
+    """Return the paper's numbers for a table; None if the paper has no such table."""
     return _tables().get(name)
 
 

@@ -1,4 +1,4 @@
-"""The command line: it parses and prints. Each command has a file."""
+"""The command line: its entry point. Each command has a file of its own."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _COMMANDS = (
     list_commands,
 )
 # Error messages name arguments of Python functions, such as "give vehicles=". This
-# finds them, so that the command can name its options instead.
+# pattern finds them, so that the command can print "give --vehicles" instead.
 _ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns|sheet|geocoder)=(?!\w)")
-_BROKEN_PIPE = 141  # what a shell reports if the reader of a pipe has ended
+_BROKEN_PIPE = 141  # the usual exit code if the reader of a pipe has ended
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    Run a command.
+    Run a command and return its exit code.
 
     Parameters
     ----------
@@ -73,16 +73,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report_errors(argv: list[str]) -> int:
-    """Run a command; print an error that the user can correct in one line."""
+    """
+    Run a command and return its exit code.
+
+    Errors that the user can correct are printed in one line, without a traceback.
+    """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # the terminal may not have all characters
+        # A character that the terminal cannot show must not be an error.
+        if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
         return _run(argv)
     except (InputError, MissingPackageError) as error:
         return say_error(_ARGUMENT.sub(r"--\1", str(error)), BAD_INPUT)
     except BrokenPipeError:
-        # Otherwise the interpreter's last flush would fail again.
+        # Otherwise Python would print an error when it flushes the output at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except OSError as error:
@@ -96,18 +101,22 @@ def _report_errors(argv: list[str]) -> int:
 def _run(argv: list[str]) -> int:
     try:
         arguments = build_parser().parse_args(argv)
-    except SystemExit as end:  # of --help and --version
+    except SystemExit as end:  # --help and --version exit
         return int(end.code or 0)
     with _messages_on_stderr(quiet=getattr(arguments, "quiet", False)):
         load_files(getattr(arguments, "parts", ()))
         code: int = arguments.run(arguments)
-    sys.stdout.flush()  # reports a closed pipe here, not at exit
+    sys.stdout.flush()  # a closed pipe then raises its error here, not at exit
     return code
 
 
 @contextmanager
 def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
-    """Print the package's warnings and, unless quiet, the notice that it compiles."""
+    """
+    Print the package's log messages on standard error during a ``with`` block.
+
+    They are warnings and, unless ``quiet``, the notice that code is being compiled.
+    """
     logger = logging.getLogger("fixedfleet")
     compiling = logging.getLogger("fixedfleet.compiling")
     handler, level = _Messages(), compiling.level
@@ -122,7 +131,7 @@ def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
 
 
 class _Messages(logging.Handler):
-    """A logging handler that prints warnings in the same way as a command does."""
+    """A logging handler that prints messages in the same style as commands do."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of a record on standard error."""
@@ -134,7 +143,9 @@ class _Messages(logging.Handler):
 
 class _Version(argparse.Action):
     """
-    Print the version and exit; argparse's own action would look it up in every run.
+    The option --version: print the version and exit.
+
+    With argparse's own action, every command would have to look up the version.
     """
 
     def __call__(

@@ -1,4 +1,4 @@
-"""What commands print to the terminal, and the codes that they end with."""
+"""Exit codes of commands, and functions that print errors and warnings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INTERRUPTED = 130
 
 
 def say_error(message: str, code: int) -> int:
-    """Print an error as a single line on standard error; return the code."""
+    """Print an error as a single line on standard error; return ``code``."""
     line = printable(" ".join(message.split()))
     print(f"fixedfleet: error: {line}", file=sys.stderr)
     return code
@@ -36,5 +36,5 @@ def warn(message: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Replace control characters in a text, because they could control the terminal."""
+    """Return the text with control characters replaced: they affect the terminal."""
     return "".join(char if char.isprintable() else "\ufffd" for char in text)

@@ -1,4 +1,4 @@
-"""``evaluate``: methods compared on sets of instances."""
+"""The command ``evaluate``, which compares methods on sets of instances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLES = (".md", ".csv", ".tex")
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``evaluate``."""
+    """Add the command ``evaluate`` to the parser."""
     parser = commands.add_parser(
         "evaluate", help="compare methods on sets of instances"
     )
@@ -155,7 +155,9 @@ def _evaluate(arguments: Arguments) -> int:
 
 def _sets(arguments: Arguments) -> list[InstanceSet]:
     """
-    Return one set per name; the files of one option ``--set`` make one set together.
+    Return the sets that the options ``--set`` name.
+
+    Each name of a set is one set. All files of one option ``--set`` form one set.
     """
     from fixedfleet.evaluate.sets import get_set, is_named
 
@@ -177,7 +179,11 @@ def _sets(arguments: Arguments) -> list[InstanceSet]:
 def _base(
     arguments: Arguments, methods: Sequence[Method], sets: Sequence[InstanceSet]
 ) -> str | None:
-    """Return the name of the method that WRAP is relative to, if there is one."""
+    """
+    Return the name of the method of --base, or None if the option is not given.
+
+    InputError is raised if WRAP cannot be computed with this method and these sets.
+    """
     if arguments.base is None:
         return None
     base = _named("--base", arguments.base, methods)
@@ -190,7 +196,11 @@ def _base(
 
 
 def _named(option: str, spec: str, methods: Sequence[Method]) -> Method:
-    """Return the method that an option refers to, by its name or by its spec."""
+    """
+    Return that one of the methods to which an option refers by name or spec.
+
+    InputError is raised if it is none of them.
+    """
     from fixedfleet.evaluate import get_method
 
     given = {method.name: method for method in methods}
@@ -203,7 +213,7 @@ def _named(option: str, spec: str, methods: Sequence[Method]) -> Method:
 
 
 def _report(found: Sequence[Summary], arguments: Arguments) -> None:
-    """Print the table of results; write it to a file and plot it if asked to."""
+    """Print the table of results; with --table and --plot, also write files."""
     from fixedfleet.evaluate import plot_anytime
     from fixedfleet.evaluate.tables import to_csv, to_latex, to_markdown
     from fixedfleet.files import atomic

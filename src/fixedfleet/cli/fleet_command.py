@@ -1,4 +1,4 @@
-"""``fleet``: is the fleet large enough?"""
+"""The command ``fleet``, which says whether a fleet is large enough."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXITS = {"feasible": 0, "impossible": IMPOSSIBLE, "undecided": NOT_FOUND}
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``fleet``."""
+    """Add the command ``fleet`` to the parser."""
     parser = commands.add_parser("fleet", help="say whether the fleet suffices")
     add_instance(parser)
     add_options(

@@ -1,4 +1,4 @@
-"""``generate``: random instances."""
+"""The command ``generate``, which draws random instances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``generate``."""
+    """Add the command ``generate`` to the parser."""
     parser = commands.add_parser("generate", help="draw random instances")
     parser.add_argument(
         "distribution",

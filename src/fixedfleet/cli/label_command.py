@@ -1,4 +1,4 @@
-"""``label``: the plans of a method for many instances."""
+"""The command ``label``, which lets a method plan many instances, to train on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``label``."""
+    """Add the command ``label`` to the parser."""
     parser = commands.add_parser("label", help="make labels: plans to train on")
     add = parser.add_argument
     add("instances", metavar="INSTANCES", help="a batch: .npz, .pkl, .pt or .txt")

@@ -1,4 +1,4 @@
-"""``solvers`` and ``models``: what is available here."""
+"""The commands ``solvers`` and ``models``, which list what is available here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the commands ``solvers`` and ``models``."""
+    """Add the commands ``solvers`` and ``models`` to the parser."""
     solvers = commands.add_parser("solvers", help="list the outside solvers")
     solvers.set_defaults(run=_solvers)
     models = commands.add_parser("models", help="list the shipped networks")
@@ -41,7 +41,7 @@ def _solvers(_arguments: Arguments) -> int:
 def _version(package: str) -> str:
     if not package:
         return "available"
-    version = version_of(package)  # none if importable without being installed
+    version = version_of(package)  # "" if it can be imported but is not installed
     return f"{package} {version}" if version else f"{package}, version unknown"
 
 
@@ -59,12 +59,12 @@ def _models(_arguments: Arguments) -> int:
 
 
 def _training(card: Mapping[str, Any]) -> str:
-    """Return how a network was trained, as far as its file says it."""
+    """Return how a network was trained, in words, as far as its file records it."""
     labels = "trained on {:,} labels"
     if groups := card.get("groups"):
         labels += f" and {groups:,} groups of their tours"
     elif "groups" not in card and card.get("preset") == "universal":
-        labels += " and groups of their tours"  # which older cards count together
+        labels += " and groups of their tours"  # older files do not count them apart
     facts = {
         "preset": "preset {}, ",
         "labels": f"{labels}, ",

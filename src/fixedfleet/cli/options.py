@@ -1,4 +1,4 @@
-"""The parser, and the options that several commands share."""
+"""The argument parser, and the options that several commands share."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
     "read_instance",
 ]
 
-_MOST_WARNINGS = 20
+_MOST_WARNINGS = 20  # only so many doubtful rows are printed one by one
 _LENGTH_OF_SHIFT = re.compile(r"[\d.,]+\s*[a-z]+\.?", re.IGNORECASE)  # such as 8h
 
 Arguments: TypeAlias = argparse.Namespace
@@ -200,7 +200,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports a wrong command line as an InputError of one line."""
+    """A parser that raises InputError, with a message of one line, for wrong input."""
 
     def error(self, message: str) -> NoReturn:
         """Raise InputError, instead of printing the usage and exiting."""
@@ -208,13 +208,17 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
-    """Add options of this module's table to a parser, with changes such as ``help``."""
+    """
+    Add shared options to a parser, by their names.
+
+    ``changes`` replace arguments of ``add_argument``, such as ``help``.
+    """
     for name in names:
         parser.add_argument(name, **_OPTIONS[name] | changes)
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:
-    """Add FILE and the options for reading it."""
+    """Add the argument FILE, an instance, and the options for reading it."""
     extensions = ".csv, .xlsx, .vrp, .json, or .txt in Solomon's format"
     parser.add_argument("file", metavar="FILE", help=f"instance: {extensions}")
     add_options(parser, "--vehicles", "--capacity", "--depot", "--columns")
@@ -225,7 +229,11 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
 
 
 def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
-    """Add the options that name the files to write."""
+    """
+    Add the options --output and --plot, which name files to write.
+
+    ``drawn`` says in the help text what --plot draws, such as "plan".
+    """
     plans, pictures = ".csv, .xlsx, .json, .sol or .gpx", ".png, .svg or .pdf"
     add = parser.add_argument
     add("--output", metavar="PLAN", help=f"write the plan: {plans}")
@@ -234,9 +242,10 @@ def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
 
 def read_instance(arguments: Arguments) -> Reading:
     """
-    Read FILE without the rows that --leave-out names; warn about doubtful rows.
+    Read FILE without the rows that --leave-out names, and return the instance.
 
-    With --strict, doubtful rows raise InputError after the warnings.
+    Warnings about doubtful rows are printed. With --strict, InputError is raised after
+    them.
     """
     options = ReadOptions(
         vehicles=arguments.vehicles,
@@ -262,7 +271,7 @@ def read_instance(arguments: Arguments) -> Reading:
     reading = read_file(arguments.file, options)
     reading = reading.leave_out(_left_out(arguments.leave_out, reading))
     _warn_about(reading)
-    # The warning that delivery times are ignored is not a mistake in the file.
+    # The warning that delivery times are ignored does not mean an error in the file.
     mistakes = [doubt for doubt in reading.doubts if doubt.kind != "windows"]
     if arguments.strict and mistakes:
         doubts = count(len(mistakes), "warning")
@@ -271,7 +280,7 @@ def read_instance(arguments: Arguments) -> Reading:
 
 
 def _geocode(arguments: Arguments) -> Geocode | None:
-    """Return the function that finds places for addresses; None without --geocoder."""
+    """Return a function that looks up addresses; None without --geocoder."""
     if not arguments.geocoder:
         return None
     quiet = getattr(arguments, "quiet", False) or not sys.stderr.isatty()
@@ -283,7 +292,7 @@ def _geocode(arguments: Arguments) -> Geocode | None:
 
 
 def _shift(text: str) -> tuple[float, float]:
-    """Return the shift of --shift; a duration alone, such as 8h, begins at 0."""
+    """Return begin and end of --shift; a mere duration, such as 8h, begins at 0."""
     if not _LENGTH_OF_SHIFT.fullmatch(text.strip()):
         begin, end = parse_window(text, "--shift")
         if begin is None or end is None:
@@ -293,7 +302,11 @@ def _shift(text: str) -> tuple[float, float]:
 
 
 def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
-    """Return the rows, or the numbers of customers, that --leave-out names."""
+    """
+    Return the rows of the table that --leave-out names.
+
+    If the file is not a table, the result are numbers of customers.
+    """
     known = reading.rows or range(reading.instance.num_customers + 1)
     numbers: list[int] = []
     for word in words:
@@ -310,7 +323,7 @@ def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
 
 
 def _warn_about(reading: Reading) -> None:
-    """Print a line on standard error for each doubt, and what can be done."""
+    """Print a warning for each doubt about the file, and how to correct the file."""
     for doubt in reading.doubts[:_MOST_WARNINGS]:
         warn(doubt.text)
     if (more := len(reading.doubts) - _MOST_WARNINGS) > 0:
@@ -328,10 +341,12 @@ def check_writable(
     inputs: Iterable[str | None] = (),
 ) -> None:
     """
-    Raise InputError if a file cannot be written, before time is spent on its content.
+    Raise InputError if an output file cannot be written.
 
-    Its extension must be one of the given ones, its folder must exist, and it must not
-    be one of the files that the command reads (``inputs``), even under another name.
+    Commands check this before the computation, so that no result is lost. The extension
+    must be one of ``extensions``, the folder must exist, and the file must not be one
+    of the files that the command reads (``inputs``), even under another name.
+    ``option`` is the option that names the file, for the error message.
     """
     extension = Path(path).suffix.lower()
     if extension not in extensions:
@@ -355,7 +370,7 @@ def check_writable(
 def check_outputs(
     arguments: Arguments, instance: Instance, inputs: Iterable[str | None]
 ) -> None:
-    """Raise InputError if the files of :func:`add_outputs` cannot be made."""
+    """Raise InputError if the files of --output and --plot cannot be written."""
     if arguments.output:
         check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
     if arguments.plot:
@@ -364,8 +379,12 @@ def check_outputs(
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """Read ``model.layers=4``: a dotted name and a TOML value, or a bare word."""
-    import tomllib  # only here, as the parser of every command loads this file
+    """
+    Return name and value of a setting such as ``model.layers=4``.
+
+    The value is read as TOML. If that fails, it is the text itself.
+    """
+    import tomllib  # only here, because every command loads this module
 
     name, equals, value = text.partition("=")
     if not equals:

@@ -1,4 +1,4 @@
-"""``plot``: a picture of an instance or a plan."""
+"""The command ``plot``, which draws an instance or a plan."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``plot``."""
+    """Add the command ``plot`` to the parser."""
     parser = commands.add_parser("plot", help="draw an instance or a plan")
     add_instance(parser)
     add = parser.add_argument

@@ -1,4 +1,4 @@
-"""``predict``: what a network predicts for an instance, and the decoded plan."""
+"""The command ``predict``, which plans by a network without a search."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``predict``."""
+    """Add the command ``predict`` to the parser."""
     parser = commands.add_parser("predict", help="let a network plan, without a search")
     add_instance(parser)
     add = parser.add_argument

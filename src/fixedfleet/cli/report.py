@@ -1,4 +1,4 @@
-"""The report of a plan that commands print."""
+"""The text about a plan that commands print."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["report_result", "report_tours"]
 
 _WIDTH = 88
-_DIGITS = 6  # of lengths
+_DIGITS = 6  # significant digits of lengths
 
 
 def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     """
-    Write the tours, a table of them, the total and the verdict.
+    Return the text about a result: the tours, a table of them, totals and the verdict.
 
     ``asked`` is the instance with the fleet that the user asked for. With the
-    guarantee, the result may be for a larger fleet.
+    guarantee, the result may be for a larger fleet. ``notes`` are about reading the
+    file.
     """
     name = f"{printable(asked.name)}: " if asked.name else ""
     vehicles = count(asked.vehicles, "vehicle")
@@ -66,14 +67,14 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
 
 
 def _capacity(instance: Instance) -> str:
-    """Return what vehicles carry, in words: "capacity 850 kg", or "3 types"."""
+    """Return the vehicles' capacity in words, "capacity 850 kg", or "3 types"."""
     if instance.has_mixed_fleet:
         return count(len(instance.fleet), "type")
     return f"capacity {with_unit(str(instance.capacity), printable(instance.unit))}"
 
 
 def report_tours(plan: Plan, instance: Instance) -> list[str]:
-    """Write each tour as the names of its customers, then a table of all tours."""
+    """Return lines: the customers of each tour by name, then a table of all tours."""
     lines = []
     for number, tour in enumerate(plan, 1):
         stops = " → ".join(printable(instance.label_of(customer)) for customer in tour)
@@ -115,7 +116,9 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
 
 def _further_columns(plan: Plan, instance: Instance) -> dict[str, list[str]]:
     """
-    Return columns with the vehicle and the times of each tour, if the plan has them.
+    Return further columns of the table by heading: vehicle and times of each tour.
+
+    They are only shown for a fleet of several types, and if there are travel times.
     """
     columns: dict[str, list[str]] = {}
     if instance.vehicle_types is not None:
@@ -145,7 +148,7 @@ def _total(result: Result, plan: Plan) -> str:
 
 
 def _larger_fleet(result: Result, vehicles: str) -> str:
-    """Say that the plan is for a larger fleet, for which one, and why."""
+    """Return a sentence: the plan is for a larger fleet, for which one, and why."""
     proven = "that suffices" if result.verdict.smallest_is_proven else "found"
     why = f"a fleet of {vehicles} does not suffice"
     if result.verdict.status != "impossible":
@@ -157,7 +160,7 @@ def _larger_fleet(result: Result, vehicles: str) -> str:
 
 
 def _unserved(result: Result, asked: Instance) -> list[str]:
-    """Say which customers remain unserved with the fleet asked for."""
+    """Return lines that name the customers left unserved by the fleet asked for."""
     names = ", ".join(printable(asked.label_of(c)) for c in result.unserved)
     verb = "is" if len(result.unserved) == 1 else "are"
     if result.plan is not None:

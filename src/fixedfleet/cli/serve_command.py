@@ -1,4 +1,4 @@
-"""``serve``: the HTTP service and its page."""
+"""The command ``serve``, which starts the HTTP service and its page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOKEN = "FIXEDFLEET_TOKEN"
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``serve``."""
+    """Add the command ``serve`` to the parser."""
     parser = commands.add_parser("serve", help="start the page and the HTTP service")
     add = parser.add_argument
     add(
@@ -88,7 +88,7 @@ def _serve(arguments: Arguments) -> int:
     from fixedfleet.serve.settings import Settings
 
     # Other users of the machine can see a command line, so the token is not an option.
-    # Every other setting is one, of the same name, and None if it is not given.
+    # Every other setting is an option of the same name, and None if it is not given.
     arguments.token = None
     if not arguments.no_token:
         arguments.token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)

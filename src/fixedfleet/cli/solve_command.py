@@ -1,4 +1,4 @@
-"""``solve``: a plan for an instance."""
+"""The command ``solve``, which plans tours for an instance."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``solve``."""
+    """Add the command ``solve`` to the parser."""
     parser = commands.add_parser("solve", help="plan tours for an instance")
     add_instance(parser)
     add_options(parser, "--roads", "--time-limit", "--cores", "--seed", "--json")
@@ -110,10 +110,10 @@ def _solve(arguments: Arguments) -> int:
 
 def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list[str]:
     """
-    Write the plan and its picture; return lines that say so.
+    Write the plan and its picture; return one line to print for each file.
 
-    Without a plan for all customers, the best plan with unserved customers is written,
-    so that a file of an earlier run cannot pass for today's.
+    If there is no plan for all customers, the best plan with unserved customers is
+    written. Otherwise, the file of an earlier run could be mistaken for the result.
     """
     plan = result.plan or result.partial or Plan([])
     instance = result.instance
@@ -135,12 +135,12 @@ def _write_files(arguments: Arguments, reading: Reading, result: Result) -> list
 
 
 def _shows_lines(path: str) -> bool:
-    """Return whether a file of this format shows the tours' lines along roads."""
+    """Return whether a file with this extension shows the roads of a tour."""
     return Path(path).suffix.lower() in (*PICTURES, ".gpx")
 
 
 def _by_road(arguments: Arguments, reading: Reading) -> Reading:
-    """Return the instance that was read, with distances and travel times by road."""
+    """Return the reading with distances and travel times by road in its instance."""
     url, printer = arguments.roads, None
     if sys.stderr.isatty() and not arguments.quiet:
         printer = ProgressPrinter()
@@ -150,7 +150,7 @@ def _by_road(arguments: Arguments, reading: Reading) -> Reading:
 
 
 def _check(arguments: Arguments, instance: Instance) -> None:
-    """Raise InputError before the search if the output files cannot be written."""
+    """Raise InputError if the output files cannot be written, before the search."""
     start, locked = arguments.start, arguments.locked
     inputs = (arguments.file, start, locked, arguments.vehicle_types)
     check_outputs(arguments, instance, inputs)
@@ -158,7 +158,9 @@ def _check(arguments: Arguments, instance: Instance) -> None:
 
 class _LiveLine:
     """
-    A status line: the time, best cost and vehicles of a search, and the lower bound.
+    A line on the terminal that shows the progress of a search.
+
+    It has the time, the best cost and its number of vehicles, and the lower bound.
     """
 
     def __init__(self, printer: ProgressPrinter | None, vehicles: int) -> None:
@@ -167,18 +169,22 @@ class _LiveLine:
         self.said, self.bound = "no plan yet", ""
 
     def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
-        """Note a better plan."""
+        """Show the cost and the vehicles of a better plan."""
         used = f"vehicles {plan.vehicles} of {self.vehicles}"
         self.said = f"best cost {cost:.6g}, {used}"
         self.tick()
 
     def bounded(self, _seconds: float, lower_bound: float) -> None:
-        """Note a better lower bound."""
+        """Show a better lower bound."""
         self.bound = f", at least {lower_bound:.6g}"
         self.tick()
 
     def tick(self) -> bool:
-        """Show the time. Return False: the search calls this as its ``stop``."""
+        """
+        Show the time.
+
+        The search calls this as its ``stop``, so it returns False: do not stop.
+        """
         if self.printer is not None:
             seconds = time.perf_counter() - self.begin
             self.printer.show(f"{seconds:6.1f} s  {self.said}{self.bound}")
@@ -215,10 +221,10 @@ def _search(arguments: Arguments, instance: Instance) -> Result:
 
 def _complete(start: Plan, instance: Instance) -> Plan:
     """
-    Return the start plan with the customers that are missing in its file inserted.
+    Return the start plan with the customers that it does not serve inserted.
 
-    Each is inserted where the detour is shortest, the largest demand first. If one fits
-    into no tour, the start is returned as it is.
+    The customer with the largest demand comes first. Each is inserted where the detour
+    is shortest. If a customer fits into no tour, the start is returned unchanged.
     """
     tours = [list(tour) for tour in start]
     units = instance.demand_units

@@ -1,4 +1,4 @@
-"""``train``: a network from labels."""
+"""The command ``train``, which trains a network on labels."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["add_command"]
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command ``train``."""
-    # PyTorch takes seconds to load, so the parser knows the names without it.
+    """Add the command ``train`` to the parser."""
+    # PyTorch takes seconds to load, so the names of presets are written out here.
     parser = commands.add_parser("train", help="train a network on labels")
     add = parser.add_argument
     add(

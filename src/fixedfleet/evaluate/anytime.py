@@ -24,9 +24,11 @@ _STYLES = ("-", "--", ":")
 
 def plot_anytime(found: Sequence[Summary], ax: Any) -> Any:
     """
-    Draw the mean gap of methods on Axes against mean wall time, a point per limit.
+    Draw the mean gap of each method over its mean wall time, and return the axes.
 
-    Bars show 95 % intervals. Without reference plans, the mean length is drawn.
+    Each method is a line with one point per limit; bars show 95 % intervals. If there
+    are no reference plans, the mean length is drawn instead of the gap. ``ax`` are the
+    Axes of matplotlib to draw on.
 
     Raises
     ------

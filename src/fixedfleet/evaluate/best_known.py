@@ -1,4 +1,4 @@
-"""VRPLIB files with their best known plans, from the .sol or from the comment."""
+"""Read VRPLIB files with the costs of their best known plans."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _VALUE = re.compile(
 )
 
 
-# The ways in which authors round distances if vehicles differ or times are given.
+# The roundings that authors use for instances with a mixed fleet or with times. None is
+# the rounding that the file names.
 _DAY_ROUNDINGS: tuple[Literal["none", "dimacs"] | None, ...] = (None, "none", "dimacs")
 # Sections of a file with a mixed fleet or with times.
 _DAY = re.compile(
@@ -37,14 +38,17 @@ _DAY = re.compile(
 
 def best_known(path: Path) -> tuple[Instance, float | None]:
     """
-    Read an instance, named after its file, and the length of its best known plan.
+    Return an instance, named after its file, and the cost of its best known plan.
 
-    The fleet is the file's. If the best known plan has more tours, the fleet is their
-    number instead: the k in CVRPLIB's names is only a lower bound, and a method must be
-    allowed as many vehicles as the plan it is compared with.
+    The plan is read from the .sol file beside the instance. If there is none, the cost
+    is taken from the comment in the instance's file; None if that has no cost either.
+
+    The fleet is the one in the file. If the best known plan has more tours, the fleet
+    has as many vehicles as this plan: the k in CVRPLIB's names is only a lower bound,
+    and a method must be allowed as many vehicles as the plan it is compared with.
 
     For instances with a mixed fleet or with times, authors round distances differently.
-    The rounding is chosen with which the plan costs what the .sol file states.
+    The rounding is chosen such that the plan's cost is the one in the .sol file.
 
     Raises
     ------
@@ -76,8 +80,8 @@ def _best_known_day(path: Path, solution: Path) -> tuple[Instance, float]:
     """
     Return an instance with a mixed fleet or times, and the cost of its best known plan.
 
-    Some files state the cost in another unit: a power of ten times the unit of
-    distance.
+    The cost in the .sol file may differ from the plan's cost by a power of ten, because
+    some authors use another unit.
     """
     stated = files.read_solution_cost(solution)
     costs = []

@@ -1,7 +1,9 @@
-"""How fast a core is: a fixed computation, timed in the process that runs methods.
+"""
+Measure how fast a core is, by the time of a fixed computation.
 
-Times of different machines can be compared after division by this time. It is a rough
-measure: it ignores what a method gains from a larger cache or wider instructions.
+It is measured in the process that runs the methods. To compare running times of
+different machines, divide them by this time. It is a rough measure: it ignores what a
+method gains from a larger cache or wider instructions.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ def core_seconds() -> float:
     """
     Return the processor time of a fixed computation, measured once per process.
 
-    It sorts numbers in a fixed random order, whose comparisons no processor can
-    predict: the solvers spend their time on such code. The least of several times
-    counts, so that other programs hardly change it.
+    The computation sorts numbers from a fixed random order. A processor cannot predict
+    the comparisons, as in the code on which solvers spend their time. It is repeated,
+    and the smallest time is returned, so that other programs hardly affect it.
     """
     numbers, number = [], 1
     for _ in range(_LENGTH):

@@ -1,4 +1,4 @@
-"""Quality over time as one number: the primal integral, and WRAP."""
+"""Two measures of a method's quality over time: the primal integral and WRAP."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ if TYPE_CHECKING:
 
 __all__ = ["primal_integral", "wrap"]
 
-# The DIMACS challenge begins with a plan this much above the reference.
+# In the DIMACS challenge, a method starts with this many times the reference cost.
 _WORST = 1.1
 
 
 def primal_integral(trace: Trace, reference: float, limit: float) -> float:
     """
-    Return the mean percentage above the reference over time, as DIMACS (2021) does.
+    Return the primal integral: the mean percentage above the reference over time.
 
-    With R the cost of the reference plan, v(0) = 1.1 · R at t(0) = 0, and v(i) at t(i),
-    i = 1 … n, the improvements below v(0) within the limit T,
+    It is defined as in the DIMACS challenge of 2021. R is the cost of the reference
+    plan, and T the time limit. At time t(0) = 0, the cost is v(0) = 1.1 · R. The
+    improvements below v(0) within the limit are v(i) at the times t(i), i = 1 … n. Then
 
         PI = 100 · ((Σ_{i=1..n} v(i−1) · (t(i) − t(i−1)) + v(n) · (T − t(n))) / (T·R)
              − 1).
 
-    It is 10 for a method that finds nothing better than v(0), the worst value, and 0
-    for a method that has the reference from the beginning.
+    The worst value is 10, for a method that finds nothing better than v(0). It is 0 for
+    a method that has the reference plan from the beginning.
 
     References
     ----------
@@ -48,21 +49,22 @@ def primal_integral(trace: Trace, reference: float, limit: float) -> float:
 
 def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
     """
-    Return the Weighted Relative Average Performance against a base method over time.
+    Return the Weighted Relative Average Performance (WRAP) against a base method.
 
-    With c(t) and b(t) the best costs of the method and of the base at the time t, R the
-    reference and T the limit, the relative performance is
+    c(t) and b(t) are the best costs of the method and of the base method up to time t,
+    R is the cost of the reference plan, and T the time limit. The relative performance
+    is
 
         RPI(t) = (min(c(t), b(t)) − R) / (b(t) − R),
 
-    or 1 before the method's first plan and while the base is not above R. Before the
-    base's first plan, b(t) is that plan's cost. Then
+    but 1 before the method's first plan, and 1 while b(t) is not above R. Before the
+    base's first plan, b(t) is the cost of that first plan. Then
 
         WRAP = 1/T · ∫₀ᵀ RPI(t) dt,
 
-    from 0 (the reference from the beginning) to 1 (never better than the base). The
-    authors' program evaluates b only at the improvements of the method; here the
-    integral also has a step at each improvement of the base.
+    from 0 (the reference plan from the beginning) to 1 (never better than the base).
+    The authors' program evaluates b only when the method improves; here, b also changes
+    when the base improves.
 
     References
     ----------
@@ -83,7 +85,11 @@ def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
 
 
 def _mean_over_time(value: Callable[..., float], limit: float, *traces: Trace) -> float:
-    """Return the mean up to the limit of a function of the best costs at each time."""
+    """
+    Return the mean of a function over the time from 0 to the limit.
+
+    At each time, ``value`` is called with the best cost of each trace up to then.
+    """
     steps = sorted(
         (seconds, place, cost)
         for place, trace in enumerate(traces)

@@ -1,4 +1,4 @@
-"""Which method a spec such as ``network+auto:symmetries=8`` stands for."""
+"""Turn specs of methods, such as ``network+auto:symmetries=8``, into methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get_method"]
 
-# What the paper's authors ran, with each of their networks.
+# The options of the paper's pipeline, with each of its networks.
 _PAPER = {"artificial": "yes", "decoding": "authors", "repair": "likeliest"}
 _PAPER_MODELS = ("paper20", "paper50", "paper100")
 _ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
@@ -28,27 +28,34 @@ _ALIASES = {"auto": "packing+auto", "ruin_recreate": "packing+ruin_recreate"}
 
 def get_method(spec: str | Method) -> Method:
     """
-    Return the method that a spec describes; a method object is returned as it is.
+    Return the method that a spec describes; a method object is returned unchanged.
 
     Parameters
     ----------
     spec
-        ``START``: the start's plans as they are. ``START+SEARCH``: improved by a
-        search. Or the name of an outside solver, or ``command:`` and the command line
-        of any program (:mod:`fixedfleet.search.outside.command_search`). Or
+        One of these:
+
+        ``START``, such as ``network``: the plans of a start, without a search.
+
+        ``START+SEARCH``, such as ``network+auto``: the same, improved by a search.
+
+        The name of an outside solver, or ``command:`` and the command line of any
+        program (:mod:`fixedfleet.search.outside.command_search`).
+
         ``paper20``, ``paper50``, ``paper100``: the paper's whole pipeline, with the
-        network of this name. Options follow after a colon, those of the start and
-        those of the search: ``network+auto:decoding=greedy,symmetries=8``,
-        ``hgs:population=4``. Your own starts and methods have the name given to
-        ``@METHODS.register("name")``, or ``module.py:Name``. ``NAME=`` before all this
-        is the method's name in rows and tables:
-        ``mine=network:model=runs/a/model.safetensors``.
+        network of this name.
+
+        Options follow after a colon, those of the start and those of the search:
+        ``network+auto:decoding=greedy,symmetries=8``, ``hgs:population=4``. Your own
+        starts and methods have the name given to ``@METHODS.register("name")``, or
+        ``module.py:Name``. With ``NAME=`` before the spec, you choose the method's name
+        in rows and tables: ``mine=network:model=runs/a/model.safetensors``.
 
     Raises
     ------
     InputError
-        If there is no such method or option. Whether packages and weights are
-        installed is checked by the method's ``check``.
+        If there is no such method or option. Missing packages and weights are only
+        reported by the method's ``check``.
     """
     if not isinstance(spec, str):
         return spec
@@ -103,7 +110,9 @@ def get_method(spec: str | Method) -> Method:
 
 def _split_name(spec: str) -> tuple[str, str]:
     """
-    Return the name that the user gave to a method, or "", and the rest of the spec.
+    Return the name before "=" in a spec, and the rest of the spec.
+
+    The name is "" if the user has given none.
     """
     name, equals, rest = spec.partition("=")
     if not equals or ":" in name:
@@ -117,7 +126,11 @@ def _split_name(spec: str) -> tuple[str, str]:
 
 
 def _paper_pipeline(spec: str) -> Method:
-    """Return the paper's pipeline, named by its network and the options given."""
+    """
+    Return the paper's pipeline for a spec such as ``paper20:symmetries=8``.
+
+    Its name is that of the network, with only the options that the user has given.
+    """
     model, _, tail = spec.partition(":")
     usual, given = {**_PAPER, "model": model}, parse_options(spec, tail)
 
@@ -134,7 +147,7 @@ def _paper_pipeline(spec: str) -> Method:
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
-    """Take a spec apart into start or method, search, and options."""
+    """Split a spec; return the name of the start or method, the search, the options."""
     head, _, tail = spec.partition(":")
     name, plus, search = _ALIASES.get(head, head).partition("+")
     known = {*METHODS.names(), *SEARCHES.outside()}
@@ -151,7 +164,7 @@ def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
         )
     if plus and search not in SEARCHES.names():
         own, _, rest = tail.partition(":")
-        if own and "=" not in own:  # a search of one's own: +module.py:Name
+        if own and "=" not in own:  # a user-defined search: +module.py:Name
             search, tail = f"{search}:{own}", rest
         SEARCHES.check(search)
     return name, search, parse_options(spec, tail)
@@ -161,10 +174,10 @@ def _with_parameters(
     spec: str, search: str, options: dict[str, str], known: Collection[str] = ()
 ) -> str:
     """
-    Return the name of a search with its own options appended: "hgs:population=4".
+    Return the name of a search with its options appended, as in "hgs:population=4".
 
-    ``known`` are the options of the start, which the error about an unknown option
-    lists.
+    ``known`` are the other options that the spec accepts. If an option is unknown, the
+    error message lists them too.
     """
     if not options:
         return search
@@ -176,12 +189,12 @@ def _with_parameters(
 
 
 def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
-    """Return the options of a start or method, and those of a search behind it."""
+    """Return the options of a start or method, and those of the search after it."""
     if not search:
         return _fields(part), set()
     if search == "gpu":
         return set(), {"objective", "batch"}
-    alone = {"batch", "decoded", "guarantee"}  # options of a start without a search
+    alone = {"batch", "decoded", "guarantee"}  # only for a start without a search
     objective = {"objective"} if SEARCHES.abilities(search).vehicle_cost else set()
     return _fields(part) - alone, {"guarantee", "artificial", "prove"} | objective
 
@@ -202,7 +215,11 @@ def _check_known(spec: str, options: dict[str, str], known: Collection[str]) -> 
 
 
 def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
-    """Return the start or method, or call its class or function with the options."""
+    """
+    Return a start or method, made from its class or function and the options.
+
+    If ``part`` is already an object, it is returned unchanged.
+    """
     if not callable(part):
         return part
     try:
@@ -212,7 +229,7 @@ def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
 
 
 def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
-    """Turn the text of options into values of the type of each field's default."""
+    """Return options as values; the default of a field determines their type."""
     if not options:
         return {}
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
@@ -220,8 +237,12 @@ def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
 
 
 def _name(label: str, start: Any, options: dict[str, str]) -> str:
-    """Return the method's name in rows: sorted options, without defaults and paths."""
-    # Rows have the objective in a field of its own, and "no" is the default.
+    """
+    Return the name of a method in rows: its label and its options, sorted.
+
+    Options with their default values are left out, and paths are shortened.
+    """
+    # Rows have the objective in a field of its own, and "no" is always the default.
     named = {k: v for k, v in options.items() if k != "objective" and v != "no"}
     for field in dataclasses.fields(start) if dataclasses.is_dataclass(start) else ():
         value, short = getattr(start, field.name), field.metadata.get("short", str)

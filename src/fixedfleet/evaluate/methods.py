@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Answer", "Limit", "Method", "Objective", "Start"]
 
 Limit = Literal["time", "iterations"]
-# What a method minimises: the length, or the length plus the set's vehicle cost.
+# What a method minimises: the length, or Cost_v, which is the length plus the set's
+# vehicle cost for each vehicle used.
 Objective = Literal["length", "cost-v"]
 
 
 class Answer(NamedTuple):
     """
-    What a method returns for one instance. Its plan is checked, never trusted.
+    What a method returns for one instance. The evaluation checks the plan itself.
 
     Attributes
     ----------
@@ -34,10 +35,10 @@ class Answer(NamedTuple):
     reason
         Why there is no plan, if the method knows.
     details
-        Figures about the call, such as the seconds of its parts.
+        Numbers about the call, such as the seconds of its steps.
     start
         The row of the earlier run that made the initial plan, if there was one. Its
-        seconds are added to those of this call.
+        time is added to the time of this call.
     """
 
     plan: Plan | None
@@ -49,22 +50,26 @@ class Answer(NamedTuple):
 
 class Method(Protocol):
     """
-    Anything that plans tours. A subclass needs only :meth:`solve`.
+    The interface of methods, which plan instances. A subclass needs only :meth:`solve`.
 
-    A method given as an object is sent to worker processes, so it must be picklable.
-    It should load weights at the first :meth:`solve`, in the worker. A method or start
-    that uses a network may also have ``network()``, which returns the file of the
-    network; rows then record the file's hash.
+    The object is sent to worker processes, so it must be picklable. It should load
+    large data such as weights at the first :meth:`solve`, in the worker. A method or
+    start that uses a network may also define ``network()``, which returns the file of
+    the network; rows then record the file's hash.
     """
 
     @property
     def name(self) -> str:
-        """Name in the rows. It states everything that the plans depend on."""
+        """The name in the rows. Methods that make different plans need other names."""
         return type(self).__name__
 
     @property
     def batch(self) -> int:
-        """Number of equal-sized instances per call; 1 to use one core per instance."""
+        """
+        The largest number of instances per call; they have equal numbers of customers.
+
+        With 1, the instances are planned side by side, one core per instance.
+        """
         return 1
 
     @property
@@ -79,7 +84,7 @@ class Method(Protocol):
 
     @property
     def objective(self) -> Objective:
-        """What the method minimises; the costs in its traces are in this unit."""
+        """What the method minimises. The costs in its traces are of this kind."""
         return "length"
 
     def check(self) -> None:
@@ -95,23 +100,24 @@ class Method(Protocol):
         iterations: int | None = None,
         seed: int = 0,
     ) -> list[Answer]:
-        """Plan each instance within the limit; at most ``batch`` instances per call."""
+        """Return one answer per instance; at most ``batch`` instances per call."""
 
 
 class Start(Protocol):
     """
-    Makes first plans, which may leave customers out or exceed the fleet.
+    The interface of starts, which make the first plans of a method.
 
-    A subclass needs only :meth:`plans`. It may also define ``answers``, which takes the
-    same arguments and returns each plan as an :class:`Answer`. If it is a dataclass,
-    its fields are its options in a method's spec. The metadata ``{"short": function}``
-    of a field sets how it appears in the method's name: as the text that the function
-    returns for its value. If the function is None, the name omits the field.
+    These plans may leave customers unserved or exceed the fleet. A subclass needs only
+    :meth:`plans`. It may also define ``answers``, which takes the same arguments and
+    returns each plan as an :class:`Answer`. If it is a dataclass, its fields are its
+    options in a method's spec. A field may have metadata ``{"short": function}``: the
+    function turns the field's value into the text that appears in the method's name. If
+    the function is None, the name omits the field.
     """
 
     @property
     def batch(self) -> int:
-        """Number of instances per call, if no search follows; 0 for the default."""
+        """Number of instances per call if no search follows; 0: the default number."""
         return 0
 
     @property
@@ -124,7 +130,7 @@ class Start(Protocol):
         return
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
-        """Return a plan per instance; None where the start has no plan at all."""
+        """Return one plan per instance; None where the start finds none."""
 
 
 # A method, a start, or a class or function that returns one when called with options.

@@ -1,4 +1,4 @@
-"""Figures from rows: means with 95 % intervals, shares, gaps and integrals."""
+"""Summarise rows: means with 95 % intervals, shares, gaps and integrals."""
 
 from __future__ import annotations
 
@@ -22,23 +22,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Mean", "Summary", "describe_clocks", "summaries", "summarise"]
 
-# Method, objective, time limit and iterations of a summary.
+# A summary is identified by method, objective, time limit and iterations.
 Group = tuple[str, str, float | None, int | None]
-# Method, objective, time limit, instance and seed of a run.
+# A run is identified by method, objective, time limit, instance and seed.
 Run = tuple[str, str, float | None, str, int]
 
-_TOLERANCE = 1.1  # a run that takes more than this many time limits is an overrun
+_TOLERANCE = 1.1  # a run overruns its time limit if it takes this many times as long
 _CLOCKS = 0.1  # a larger relative difference of wall and processor time is reported
-_SHORTEST = 0.01  # seconds; shorter runs are too short to compare the two times
+_SHORTEST = 0.01  # in runs of fewer seconds, the two times are not compared
 
 
 @dataclass(frozen=True)
 class Mean:
     """
-    A mean over ``count`` instances, the seeds of each averaged first.
+    A mean over instances. If an instance has several seeds, they are averaged first.
 
-    ``half`` is half the width of its 95 % interval by Student's t; None for a single
-    instance.
+    Attributes
+    ----------
+    value
+        The mean.
+    half
+        Half the width of its 95 % interval by Student's t; None for one instance.
+    count
+        The number of instances.
     """
 
     value: float
@@ -47,7 +53,7 @@ class Mean:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Mean | None:
-        """Return the mean of one value per instance; None without values."""
+        """Return the mean of one value per instance; None if there are no values."""
         from scipy.special import stdtrit  # the quantile of Student's t
 
         if not values:
@@ -62,45 +68,51 @@ class Mean:
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """
-    The figures of a method on a set with one limit.
+    The results of a method on a set of instances with one limit.
 
     Attributes
     ----------
     set, method, objective, time_limit, iterations
-        What was run.
+        Names of the set and of the method, its objective, and its limit.
     machines
         Names of the processors or GPUs that ran it.
     runs
         Number of rows: instances times seeds.
-    served, within
-        Number of rows whose plan serves all customers within capacity, with any fleet
-        and within the fleet.
-    share_within, share_violating
-        Share of the rows that are ``within``, and of those that are ``served`` with
-        more vehicles than the fleet has.
+    served
+        Number of rows whose plan serves all customers within the capacity, with any
+        number of vehicles.
+    within
+        Number of rows whose plan also uses no more vehicles than the fleet has.
+    share_within
+        ``within`` as a share of all rows.
+    share_violating
+        The share of rows that are ``served``, but with more vehicles than the fleet
+        has.
     excess
-        Mean number of vehicles beyond the fleet, over the rows that violate it; 0
-        without such rows.
+        Mean number of vehicles beyond the fleet, over the rows that violate it; 0 if
+        there are no such rows.
     length, vehicles, cost_v
-        Means over the instances served.
+        Mean length, number of vehicles and Cost_v of the plans that are ``served``.
     floor
-        Mean of ⌈Σq/Q⌉ times the vehicle cost over the same instances: the least that
-        vehicles cost in any plan.
+        Mean of ⌈Σq/Q⌉ times the vehicle cost over the same plans: a lower bound on the
+        cost of the vehicles.
     gap
-        Mean percentage above the reference of the method's objective, over the
-        instances solved within the fleet that have a reference.
+        Mean percentage by which the method's cost lies above the reference cost, over
+        the instances solved within the fleet that have a reference.
     seconds, cpu_seconds
         Mean wall time and mean processor time per instance; the latter is None if no
         row has it.
     calibration
         Mean of :attr:`Row.calibration`; None if no row has it.
     overrun
-        Share of the rows that took more than 1.1 times their time limit; None without
-        a time limit.
-    primal_integral, wrap
-        See :mod:`fixedfleet.evaluate.integrals`; None without a time limit, without
-        references, for a method that does not report when it found its plans, or (wrap)
-        without a base that reports and has the same objective.
+        Share of the rows that took more than 1.1 times their time limit; None if there
+        is no time limit.
+    primal_integral
+        See :mod:`fixedfleet.evaluate.integrals`. None if there is no time limit or no
+        reference, or if the method does not report when it found its plans.
+    wrap
+        The same for WRAP. None also if no base method with the same objective reports
+        when it found its plans.
     """
 
     set: str
@@ -135,7 +147,7 @@ class Summary:
 
     @property
     def cost_v_floor(self) -> float | None:
-        """The smallest mean Cost_v that plans of this mean length can have."""
+        """The mean length plus ``floor``: a lower bound on ``cost_v``."""
         if self.length is None or self.floor is None:
             return None
         return self.length.value + self.floor
@@ -145,16 +157,17 @@ def summaries(
     rows: Iterable[Row], instance_set: InstanceSet, *, base: str | None = None
 ) -> list[Summary]:
     """
-    Return one summary per method, objective and limit, in this order.
+    Return one summary per method, objective and limit, sorted by these.
 
     Parameters
     ----------
     rows
-        Rows of any sets; those of other instances are ignored.
+        Rows of any sets. Rows of instances that are not in ``instance_set`` are
+        ignored.
     instance_set
-        The set.
+        The set of instances.
     base
-        Name of the method that WRAP is relative to.
+        Name of the method with which WRAP compares the others.
 
     Raises
     ------
@@ -186,7 +199,11 @@ def summaries(
 
 
 def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
-    """Return the summary of one method with one limit, without the integrals."""
+    """
+    Return the summary of the rows of one method with one limit.
+
+    The primal integral and WRAP are not computed.
+    """
     if len({_group_key(row) for row in rows}) != 1:
         raise InputError("a summary is of the rows of one method with one limit")
     first = rows[0]
@@ -223,10 +240,10 @@ def summarise(rows: Sequence[Row], instance_set: InstanceSet) -> Summary:
 
 def describe_clocks(rows: Iterable[Row]) -> list[str]:
     """
-    Say for which methods and limits wall time and processor time differ.
+    Return a sentence for each method and limit whose wall and processor times differ.
 
-    Some solvers count wall time and some processor time, so a comparison within a time
-    limit is fair only if both are the same.
+    Some solvers count wall time and some processor time. So a comparison of them is
+    fair only if both times are about the same.
     """
     groups: dict[Group, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
@@ -252,7 +269,7 @@ def _differ(wall: float, cpu: float) -> bool:
 
 
 def _group_key(row: Row) -> Group:
-    """Return what the rows of one summary have in common."""
+    """Return method, objective and limit of a row; a summary has rows of equal keys."""
     return row.method, row.objective, row.time_limit, row.iterations
 
 
@@ -276,7 +293,7 @@ def _gap(row: Row, references: Mapping[str, float]) -> float | None:
 
 def _run_key(row: Row, method: str) -> Run:
     """
-    Return the key of the run of another method under the same conditions as a row.
+    Return the key of a run of ``method`` under the same conditions as the row's run.
     """
     return method, row.objective, row.time_limit, row.instance, row.seed
 
@@ -288,10 +305,11 @@ def _integrals(
     references: Mapping[str, float],
 ) -> tuple[Mean | None, Mean | None]:
     """
-    Return the mean primal integral and WRAP of a group, where they are defined.
+    Return the mean primal integral and the mean WRAP of the rows of one summary.
 
-    Only runs that report when they found their plans have an integral: the end of a run
-    does not say when its plan was found.
+    A mean is None if no row has a value. Only runs that report when they found their
+    plans have one: the end of a run does not say when its plan was found. ``traces``
+    holds the traces of the runs of all methods.
     """
     limit = group[0].time_limit
     if limit is None or not any(row.trace for row in group):
@@ -299,9 +317,9 @@ def _integrals(
 
     def mine(row: Row) -> Trace | None:
         """
-        Return a row's trace; it is empty without a plan within the fleet.
+        Return the trace of a row's run; empty if its plan is not within the fleet.
 
-        None if the row has no reference, or its method does not report its plans.
+        None if the row has no reference, or if its method does not report its plans.
         """
         known = references.get(row.instance, 0.0) > 0 and (row.trace or not row.within)
         return traces.get(_run_key(row, row.method), ()) if known else None
@@ -322,7 +340,11 @@ def _integrals(
 
 
 def _mean(rows: Iterable[Row], value: Callable[[Row], float | None]) -> Mean | None:
-    """Return the mean over instances of each row's value, averaging seeds first."""
+    """
+    Return the mean over instances of the values of rows.
+
+    The seeds of an instance are averaged first. Rows with the value None are skipped.
+    """
     found: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         if (number := value(row)) is not None:

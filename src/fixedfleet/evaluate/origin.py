@@ -1,4 +1,4 @@
-"""The origin of rows: machine, versions, and hashes of the code that makes plans."""
+"""The origin of rows: the machine, the versions and the hashes of what made them."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ __all__ = [
     "without_outdated",
 ]
 
-# Hashes of what made a row. Rows that differ in one of them are of different methods.
+# The keys of hashes of what made a row. If one of them differs, the method is another.
 _MAKERS = ("network", "program", "source")
-# Fields of an instance that change no plan, or that have their own field in rows.
+# Fields of an instance that do not affect plans, or that rows have in their own field.
 _UNHASHED = {"time_unit", "name", "names", "depot_name", "unit", "columns", "vehicles"}
 
 
@@ -60,7 +60,9 @@ def machine_name(gpu: bool = False) -> str:
 
 def made_with(method: Method) -> dict[str, str]:
     """
-    Return the versions and hashes that a method's rows record; see :attr:`Row.made`.
+    Return the versions and hashes of a method, which its rows record.
+
+    :attr:`Row.made` describes them.
     """
     made = {"fixedfleet": own_version(), "commit": describe_commit()}
     start = getattr(method, "start", None)
@@ -87,9 +89,9 @@ def made_with(method: Method) -> dict[str, str]:
 
 def _text(part: object, name: str) -> str:
     """
-    Return an attribute if it is a string, else "".
+    Return an attribute if it is a string, otherwise "".
 
-    The attribute of a user-defined method may have any other type.
+    In a user-defined method, the attribute may have any type.
     """
     value = getattr(part, name, "")
     return value if isinstance(value, str) else ""
@@ -97,14 +99,16 @@ def _text(part: object, name: str) -> str:
 
 def _texts(part: object) -> Iterator[str]:
     """
-    Yield the settings of a method or start that are strings: they may name other parts.
+    Yield the attributes of a method or start that are strings.
+
+    They may be names of other parts, such as a decoder.
     """
     values = getattr(part, "__dict__", {}).values()
     return (value for value in values if isinstance(value, str))
 
 
 def _parts_of_network(file: Path) -> set[str]:
-    """Return the names of the parts that a network's file needs: class and others."""
+    """Return the names of a network's class and of the other parts that it needs."""
     from fixedfleet.model.weights import named_parts, read_metadata
 
     facts = read_metadata(file)
@@ -112,7 +116,11 @@ def _parts_of_network(file: Path) -> set[str]:
 
 
 def _program_hash(command: str) -> str:
-    """Return the hash of a program and of all files that its command line names."""
+    """
+    Return the hash of a program and of all files that its command line names.
+
+    The result is "" if no such file exists.
+    """
     first, *others = shlex.split(command)
     files = [shutil.which(first), *others]
     texts = [Path(file).read_bytes() for file in files if file and Path(file).is_file()]
@@ -121,15 +129,15 @@ def _program_hash(command: str) -> str:
 
 def instance_hash(instance: Instance) -> str:
     """
-    Return the first eight digits of the SHA-256 of all that determines a plan's cost.
+    Return the first eight digits of the SHA-256 of an instance.
 
-    That is everything but the fleet's size and the names. It is the same on every
-    machine.
+    Everything is hashed that affects the cost of a plan, but not the number of vehicles
+    and no names. The hash is the same on every machine.
     """
     found = hashlib.sha256()
     for known in fields(instance):
         value = getattr(instance, known.name)
-        # Rows from before there was a detour factor have the hash without it.
+        # A detour factor of 1 is not hashed, because older rows were made without it.
         unused = value is None or (known.name == "detour" and value == 1.0)
         if known.name in _UNHASHED or unused:
             continue
@@ -143,12 +151,12 @@ def instance_hash(instance: Instance) -> str:
 
 def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
     """
-    Leave out the rows of methods that have changed since.
+    Return the rows without those of methods that have changed since.
 
-    A method has changed if a row was made by another program, from another source file,
-    by another network, or from another spec that the user gave the same name. A row is
-    kept if it does not record these facts, if there is nothing here to compare it with,
-    or if it belongs to none of the methods.
+    A method has changed if its program, its source file or its network is another one,
+    or if the user has given its name to another spec. A row is kept if it does not
+    record these facts, if the method here has no such facts to compare with, or if it
+    belongs to none of the methods.
     """
     made = {(m.name, getattr(m, "objective", "length")): made_with(m) for m in methods}
     return [
@@ -168,12 +176,12 @@ def _same_makers(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
 
 def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     """
-    Say how the rows of a file differ from rows that would be made now.
+    Return sentences on how rows of a file differ from rows that would be made now.
 
     Parameters
     ----------
     pairs
-        A row of the file, and the same row as it would be made now.
+        Pairs of a row of the file, and the same row as it would be made now.
     """
     versions: dict[str, set[str]] = {}
     untold = 0

@@ -1,4 +1,4 @@
-"""Two methods compared instance by instance."""
+"""Compare two methods instance by instance."""
 
 from __future__ import annotations
 
@@ -21,25 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Pair", "compare"]
 
-_SAME = 1e-9  # costs that differ by a smaller share are equal
+_SAME = 1e-9  # costs count as equal if their relative difference is smaller
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
     """
-    A method against another one on the same instances.
+    The comparison of two methods on the same instances with one limit.
 
     Attributes
     ----------
     set, first, second
         Names of the set and of the two methods.
     time_limit, iterations
-        The limit of both methods, or of the only method that takes a limit.
+        The limit of both methods; or of one, if the other takes no limit.
     difference
-        Mean percentage by which the first one's cost lies above the second one's, over
-        the instances that both solve within the fleet, with its 95 % interval.
+        Mean percentage by which the first method's cost lies above the second one's,
+        with its 95 % interval. Only instances count that both methods solve within the
+        fleet.
     better, equal, worse
-        Number of these instances on which the first one is better, equal and worse.
+        On how many of these instances the first method is better, equal and worse.
     """
 
     set: str
@@ -57,16 +58,16 @@ def compare(
     rows: Iterable[Row], instance_set: InstanceSet, first: str, second: str
 ) -> list[Pair]:
     """
-    Compare two methods on a set, once for each limit that both were run with.
+    Compare two methods on a set, once for each limit with which both were run.
 
-    The seeds of an instance are averaged first. A method that takes no limit is
-    compared with the other one at each limit.
+    The seeds of an instance are averaged first. A method without a limit is compared
+    with every limit of the other method.
 
     Raises
     ------
     InputError
-        If there is nothing to compare: no instance that both solve with one limit and
-        for one objective.
+        If there is no instance that both methods solve with the same limit and
+        objective.
     """
     names = set(instance_set.names)
     costs: dict[str, dict[tuple[str, Limits], dict[str, list[float]]]] = {}
@@ -101,7 +102,9 @@ def _pairs(
     """
     Yield the comparison of two methods with one limit.
 
-    Yield nothing if there is no instance that both solve.
+    Nothing is yielded if there is no instance that both solve. ``titles`` are the names
+    of the set and of the methods. ``mine`` and ``theirs`` have the costs of each
+    instance for all seeds.
     """
     costs = [(fmean(mine[one]), fmean(theirs[one])) for one in mine if one in theirs]
     costs = [(m, t) for m, t in costs if t > 0]

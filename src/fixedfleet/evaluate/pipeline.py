@@ -1,4 +1,4 @@
-"""The methods that are chosen by name: a start, a start and a search, or a solver."""
+"""The method behind a spec: a start, a start and a search, or an outside solver."""
 
 from __future__ import annotations
 
@@ -34,18 +34,19 @@ __all__ = ["GPU_BATCH", "Pipeline"]
 
 GPU_BATCH = 500  # instances per call on a GPU, unless the user says otherwise
 
-_LONGEST_SECONDS = 600.0  # for a search that ends by itself
+_LONGEST_SECONDS = 600.0  # the time limit of a search that ends by itself
 
 
 @dataclass(frozen=True)
 class Pipeline:
     """
-    Make initial plans, then optionally improve them within the fleet by a search.
+    A method that makes initial plans and optionally improves them by a search.
 
-    If a search follows, the start must serve all customers within the fleet. What
-    exceeds capacity or fleet is removed, and the customers left out are inserted. If
-    that fails, the search begins with the packing, as in :func:`fixedfleet.solve`. With
-    ``artificial``, it begins with the plan as it is.
+    A search begins with a plan that serves all customers within the fleet. So what
+    exceeds capacity or fleet in the initial plan is removed, and unserved customers are
+    inserted. If that fails, the search begins with the packing, as in
+    :func:`fixedfleet.solve`. With ``artificial``, it begins with the unchanged initial
+    plan.
 
     Parameters
     ----------
@@ -57,18 +58,19 @@ class Pipeline:
     objective
         What the search minimises.
     guarantee
-        Whether to plan for the smallest sufficient fleet where the fleet is too small.
+        Whether to plan with more vehicles if the fleet is too small: with as many as
+        the smallest known packing needs.
     batch
-        Number of instances per call. The search ``gpu`` may take the time limits of all
-        instances of a batch together. With a batch of 1, it fills the GPU with searches
+        Number of instances per call. The time limit of the search ``gpu`` is then the
+        limit per instance times this number. With a batch of 1, the whole GPU searches
         for one instance.
     artificial
-        The paper's way: the search may use as many vehicles as the start, and it may
-        empty the tours beyond the fleet. Customers that a network leaves out get such a
-        tour first.
+        Whether the search may use as many vehicles as the initial plan, even more than
+        the fleet has, as in the paper. It may then empty the tours beyond the fleet.
+        Customers that a network leaves unserved get such tours at first.
     prove
-        Whether a lower bound follows the search within the same time limit, as in
-        :func:`fixedfleet.solve`.
+        Whether a lower bound is computed after the search, within the same time limit,
+        as in :func:`fixedfleet.solve`.
     spec
         The method's spec, if ``name`` was chosen by the user.
     """
@@ -97,7 +99,7 @@ class Pipeline:
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """The kinds of limit that the search takes."""
+        """The kinds of limit that the method takes; empty if it takes none."""
         abilities = SEARCHES.abilities(self.search)
         if not self.search or abilities.ends_by_itself:
             return ()
@@ -107,13 +109,17 @@ class Pipeline:
 
     def _priced(self, vehicle_cost: float) -> float:
         """
-        Return the cost per vehicle that the search minimises: 0 if it minimises length.
+        Return the cost per vehicle for the search: 0 if it minimises the length only.
         """
         return vehicle_cost if self.objective == "cost-v" else 0.0
 
     @property
     def _packs(self) -> bool:
-        """Whether the start is the packing, which the verdict on the fleet contains."""
+        """
+        Whether the start is the packing.
+
+        It is not made separately then: judging the fleet already finds it.
+        """
         return type(self.start) is PackingStart
 
     @property
@@ -140,7 +146,7 @@ class Pipeline:
         iterations: int | None = None,
         seed: int = 0,
     ) -> list[Answer]:
-        """Plan the instances: in batches all at once, otherwise one by one."""
+        """Plan the instances: all at once if ``batch`` is above 1, or one by one."""
         if not self.search:
             return first_answers(self.start, instances, seed)
         if SEARCHES.abilities(self.search).ends_by_itself:
@@ -166,7 +172,7 @@ class Pipeline:
         iterations: int | None,
         seed: int,
     ) -> Answer:
-        """Let an outside solver plan without a start; its plan may exceed the fleet."""
+        """Let an outside solver plan one instance; its plan may exceed the fleet."""
         search = load_search(self.search, instance)
         deadline = Deadline.of(time_limit, iterations)
         plan, trace = None, []
@@ -201,7 +207,7 @@ class Pipeline:
     def _within_time(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
     ) -> Answer:
-        """Plan one instance within a time limit that includes the start."""
+        """Plan one instance; the time limit includes making the start."""
         begin = time.perf_counter()
         start = None
         if not self._packs:  # `solve` makes its own packing
@@ -240,7 +246,9 @@ class Pipeline:
         self, instance: Instance, iterations: int, seed: int, vehicle_cost: float
     ) -> Answer:
         """
-        Plan one instance in a number of iterations; every machine finds the same plan.
+        Plan one instance with a limit of iterations.
+
+        Every machine finds the same plan.
         """
         verdict = assess_fleet(instance)
         start = verdict.packing
@@ -265,7 +273,9 @@ class Pipeline:
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
     ) -> Answer:
         """
-        Improve the start's plan as it is, even if it has more vehicles than the fleet.
+        Improve the unchanged plan of the start, even if it exceeds the fleet.
+
+        This is how ``artificial`` searches: with as many vehicles as this plan has.
         """
         begin = time.perf_counter()
         (first,) = first_answers(self.start, [instance], seed)
@@ -292,6 +302,6 @@ class Pipeline:
         return first._replace(plan=found.plan, details={**first.details, **facts})
 
     def _first(self, instance: Instance, seed: int) -> Plan | None:
-        """Make a start that serves all customers within the fleet, if possible."""
+        """Return a first plan that serves all customers within the fleet, or None."""
         (plan,) = self.start.plans([instance], seed)
         return plan and complete_plan(instance, drop_excess(instance, plan), seed=seed)

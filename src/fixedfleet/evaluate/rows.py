@@ -1,4 +1,4 @@
-"""The results of an evaluation: one row per run, in a file that a kill cannot spoil."""
+"""The results of an evaluation: one row per run, appended to a file."""
 
 from __future__ import annotations
 
@@ -24,27 +24,32 @@ FORMAT = "fixedfleet results"
 VERSION = 1
 _COMPRESSED = ".xz"
 
-# Instance, method, objective, time limit, iterations and seed.
+# A run is identified by instance, method, objective, time limit, iterations and seed.
 Key = tuple[str, str, str, float | None, int | None, int]
+# The improvements of a run: pairs of seconds and cost.
 Trace = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """
-    One run of a method on one instance, measured by :class:`fixedfleet.Plan`.
+    The result of one run of a method on one instance.
+
+    Lengths and feasibility are computed by :class:`fixedfleet.Plan`, not by the method.
 
     Attributes
     ----------
     set, instance
-        Name of the set that the row was made for, and of the instance, which is the
-        same in every set that contains it.
-    method, objective
+        Name of the set that the row was made for, and name of the instance. An instance
+        has the same name in every set that contains it.
+    method
         The method's name: the one that the user gave it, or its spec without paths and
-        without the objective; and what it minimises.
+        without the objective.
+    objective
+        What the method minimises.
     time_limit, iterations
-        Seconds, or the number of iterations given instead. Both are None for a method
-        that takes no limit.
+        The limit in seconds or in iterations. Both are None for a method without a
+        limit.
     seed
         Seed of the run.
     customers, fleet
@@ -56,7 +61,7 @@ class Row:
         vehicles differ or have costs of their own, ``length`` is the cost of the plan,
         :meth:`fixedfleet.Plan.cost`.
     floor
-        ⌈Σq/Q⌉, the smallest number of vehicles that any plan can have.
+        ⌈Σq/Q⌉, a lower bound on the number of vehicles of any plan.
     served
         Whether the plan serves every customer once within capacity. It may use more
         vehicles than the fleet has, unless the fleet is mixed.
@@ -65,8 +70,8 @@ class Row:
     seconds
         Wall time of the whole call; for a batch, the instance's equal share of it.
     cpu_seconds
-        Processor time of the same, of all threads and programs; None in rows of older
-        files and of calls that were stopped.
+        Processor time of the call, of all its threads and programs; None in rows of
+        older files and of calls that were stopped.
     calibration
         Seconds that the core needed for a fixed computation, as a measure of its speed;
         see :mod:`fixedfleet.evaluate.calibration`. None in rows of older files and of
@@ -74,8 +79,8 @@ class Row:
     fault
         What went wrong, in a sentence; None for a plan within the fleet.
     trace
-        Improvements as (seconds since the call, cost of the objective), best last;
-        empty for a method that reports none.
+        The improvements during the run as (seconds since the call, cost), the best one
+        last. Empty for a method that does not report them.
     machine
         Name of the processor or GPU that ran the method.
     instance_hash
@@ -85,16 +90,16 @@ class Row:
         What the row was made with. Versions: ``fixedfleet``, ``commit`` (in a checkout,
         by ``git describe --dirty``), and the package of an outside solver. First digits
         of the SHA-256 of what made the plan: ``network`` (``network_file`` is the
-        file's name), ``program`` of a command, and ``source``, the files of a method's
-        own parts. ``spec``: what the method is, if the user gave it a name.
+        file's name), ``program`` of a command, and ``source``, the files of the user's
+        own code. ``spec``: the spec of the method, if the user gave it a name.
     details
-        Figures about the call. For a network: the seconds of the parts ``network``,
-        ``decoding`` and ``repair``, and the number of customers that the decoder left
-        out although a vehicle had room, ``left_early``, or because none had,
-        ``left_full``. If a search ran with ``artificial``, its seconds, ``search``, and
-        the length and the vehicles of the plan that it began with, ``start_length`` and
-        ``start_vehicles``. With ``prove``, ``lower_bound``, which no plan undercuts,
-        and ``is_optimal``, which is 1 if the plan is proven optimal, else 0.
+        Numbers about the call. For a network: the seconds of its steps ``network``,
+        ``decoding`` and ``repair``; and how many customers the decoder left unserved
+        although a vehicle had room (``left_early``), or because none had
+        (``left_full``). If a search ran with ``artificial``: its seconds (``search``),
+        and length and number of vehicles of its start (``start_length``,
+        ``start_vehicles``). With ``prove``: ``lower_bound`` on the cost of any plan,
+        and ``is_optimal``, which is 1 if the plan is proven optimal, otherwise 0.
     tours
         The plan's tours; None without a plan.
     vehicle_types
@@ -132,7 +137,9 @@ class Row:
     @property
     def key(self) -> Key:
         """
-        What identifies the run. The set is not a part of it, because sets share rows.
+        The key that identifies the run in a file.
+
+        It does not contain the set, because sets with the same instance share its rows.
         """
         return (
             self.instance,
@@ -145,7 +152,7 @@ class Row:
 
     @property
     def cost(self) -> float | None:
-        """The plan's value of the method's objective."""
+        """The cost that the method minimises: Cost_v or the length of the plan."""
         return self.cost_v if self.objective == "cost-v" else self.length
 
     @property
@@ -161,7 +168,11 @@ class Row:
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Row:
-        """Read a line of :meth:`to_json`."""
+        """
+        Return the row in a line that :meth:`to_json` has written.
+
+        InputError is raised if the line is something else.
+        """
         try:
             found = json.loads(line)
             found["trace"] = tuple((time, cost) for time, cost in found["trace"])
@@ -176,14 +187,17 @@ class Row:
 
 class Results:
     """
-    Rows in a file: one line of JSON each, after a header line.
+    A file of rows: a header line, then one line of JSON per row.
 
     Rows are appended one whole line at a time. If a process is killed while it writes
-    a line, the torn line is ignored on reading and removed before the next append.
-    A ``with`` block or the first append makes the file if there is none, and locks it
-    until :meth:`close`; another process is then refused (not on Windows). All rows of a
-    file are made on one machine, whose name is in the header, so that their times can
-    be compared. A file compressed by ``xz`` can be read, not appended to.
+    a line, the incomplete line is ignored on reading and removed before the next
+    append.
+
+    A ``with`` block or the first append creates the file if necessary, and locks it
+    until :meth:`close`. Meanwhile, other processes cannot append to it (except on
+    Windows). All rows of a file are made on one machine, whose name is in the header,
+    so that their times can be compared. A file compressed by ``xz`` can be read, but
+    not appended to.
 
     Parameters
     ----------
@@ -193,13 +207,13 @@ class Results:
     Raises
     ------
     InputError
-        If the file holds something else, or results of another version of the format.
+        If the file is not a file of results, or has another version of the format.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._file: IO[bytes] | None = None
-        self.machine = ""  # as the header names it; empty until there is a file
+        self.machine = ""  # the machine in the header; empty until there is a file
         if self.path.exists():
             with _open_to_read(self.path) as file:
                 self._read_header(file.readline())
@@ -213,7 +227,7 @@ class Results:
             self._read_header(file.readline())
             for number, line in enumerate(file, 2):
                 if not line.endswith(b"\n"):
-                    break  # being written, or torn by a kill
+                    break  # a process is writing it, or was killed while it did
                 try:
                     rows.append(Row.from_json(line))
                 except InputError as error:
@@ -221,13 +235,13 @@ class Results:
         return rows
 
     def append(self, row: Row) -> None:
-        """Write one row and flush it."""
+        """Append one row to the file at once, without buffering."""
         self._file = self._file or self._open()
         self._file.write(f"{row.to_json()}\n".encode())
         self._file.flush()
 
     def close(self) -> None:
-        """Release the lock."""
+        """Close the file and release its lock."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -273,7 +287,9 @@ class Results:
 
     def _read_header(self, line: bytes) -> None:
         """
-        Check the first line; a file without a complete first line counts as empty.
+        Check the header line and read the machine's name from it.
+
+        A file without a complete first line counts as empty.
         """
         try:
             header: Any = json.loads(line)
@@ -301,17 +317,17 @@ _BEGINNING = json.dumps({"format": FORMAT})[:-1].encode()  # how every header be
 
 
 def make_header(machine: str) -> str:
-    """Return the first line of a file whose rows were made on this machine."""
+    """Return the header line of a file whose rows were made on the named machine."""
     return json.dumps({"format": FORMAT, "version": VERSION, "machine": machine})
 
 
 def _open_to_read(path: Path) -> IO[bytes]:
-    """Open a file of rows, compressed or not."""
+    """Open a file of rows for reading, compressed or not."""
     return lzma.open(path) if path.suffix == _COMPRESSED else path.open("rb")
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:
-    """Truncate the file after its last complete line, and go to its end."""
+    """Remove an incomplete last line from the file, and go to the file's end."""
     whole = file.read().rfind(b"\n") + 1
     file.truncate(whole)
     file.seek(whole)

@@ -1,4 +1,4 @@
-"""An evaluation: run methods on sets within limits, and write a row per run."""
+"""Run methods on sets of instances within limits, and write one row per run."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ __all__ = ["EvaluationSummary", "evaluate"]
 
 _log = logging.getLogger("fixedfleet")
 
-# Seconds after which a call is stopped and recorded as a fault: for the warm-up before
-# a run with a time limit; for that run, in addition to twice its limit; and for a call
-# without a time limit.
+# A call that takes longer than this many seconds is stopped and recorded as a fault:
+# _WARMING for the warm-up before a run with a time limit; twice the limit plus _GRACE
+# for that run; _LONGEST for a call without a time limit.
 _WARMING, _GRACE, _LONGEST = 150.0, 30.0, 600.0
 
 
 @dataclass(frozen=True)
 class EvaluationSummary:
     """
-    What a call of :func:`evaluate` did.
+    The result of a call of :func:`evaluate`.
 
     Attributes
     ----------
     rows
-        The rows that were asked for.
+        All requested rows, new ones and those that were in the file before.
     new, found
-        Number of rows written, and of those that were in the file before.
+        Number of rows written by this call, and of those that were in the file before.
     faults
         Number of rows written without a plan that serves all customers.
     seconds
@@ -92,13 +92,16 @@ def evaluate(
 
     Runs that the file already holds are not repeated, so an evaluation that was
     interrupted, even by ``kill -9``, is resumed by the same call. Runs are repeated if
-    the program, the source file or the network behind a method has changed. A warning
-    is logged then, if rows of the file were made with other versions, and if the wall
-    time of a method's runs differs from their processor time.
+    the program, the source file or the network of a method has changed.
+
+    A warning is logged if runs are repeated for this reason, if rows of the file were
+    made with other versions, and if the wall time of a method's runs differs from their
+    processor time.
 
     A run that takes longer than twice its time limit plus 30 seconds, or 600 seconds if
     it has no limit, is stopped and recorded as a fault. Methods, decoders and other
-    parts that a script or a notebook defines reach the worker processes.
+    parts may be defined in a script or a notebook: they are sent to the worker
+    processes.
 
     Parameters
     ----------
@@ -107,33 +110,37 @@ def evaluate(
     methods
         Methods or their specs; see :func:`fixedfleet.evaluate.get_method`.
     time_limits
-        Seconds per instance for everything. A method that takes a time limit runs once
-        with each. Empty if ``iterations`` is given, or if no method takes a limit.
+        Time limits in seconds per instance; a limit includes making the start. A method
+        that takes a time limit is run once with each of them. Empty if ``iterations``
+        is given, or if no method takes a limit.
     results
-        The file of rows.
+        The file to which rows are appended.
     seeds
         Each run is repeated with each seed.
     iterations
-        Limit methods by iterations instead of time, which gives the same plans on any
-        machine.
+        Limit methods by iterations instead of time. Then every machine finds the same
+        plans.
     processes
-        Number of worker processes, each with one thread and, if there are enough, a
-        core of its own. Default: one per core, or what the cluster has. Methods that
-        take batches or a GPU run before the others, in one process on any cores.
+        Number of worker processes. Each has one thread and, if there are enough cores,
+        a core of its own. Default: one per core, or as many as the cluster can run.
+        Methods that take batches or a GPU run before the others, in one process that
+        may use all cores.
     engine
         ``processes`` for the cores of this machine, ``ray`` for a cluster; see
         :func:`fixedfleet.labels.label`.
     display
-        Called with a :class:`fixedfleet.progress.Progress` at the beginning and as
-        rows arrive.
+        Called with a :class:`fixedfleet.progress.Progress` at the beginning and
+        whenever rows are written.
 
     Raises
     ------
     InputError
-        If an argument is wrong, or the file holds something else: results of other
-        instances by these names, of another machine or version, or no results.
+        If an argument is wrong, or if the file cannot be continued: it is not a file of
+        results, or its results are of another machine, of another version of the
+        format, or of other instances with the same names.
     MissingPackageError
-        If a method lacks a package. Most methods say so before anything runs.
+        If a package of a method is missing. Most methods report this before anything
+        runs.
     """
     begin = time.monotonic()
     chosen = [get_method(method) for method in methods]
@@ -157,7 +164,7 @@ def evaluate(
                 display(Progress(done, len(asked), found, seconds, "rows"))
 
         report()
-        # On Ctrl-C workers are ended at once.
+        # `closing` ends the workers at once on Ctrl-C.
         with contextlib.closing(_run(trials, chosen, processes, engine)) as answers:
             for rows in answers:
                 for row in rows:
@@ -179,7 +186,18 @@ def _warn(
     store: Results, there: list[Row], known: dict[Key, Row], asked: dict[Key, Row]
 ) -> None:
     """
-    Warn which runs of the file are repeated, and which count although they differ.
+    Log warnings about rows of the file that were made with something else than now.
+
+    Some are repeated, because the method has changed; others still count as done.
+
+    Parameters
+    ----------
+    store, there
+        The file, and all its rows.
+    known
+        The rows of the file whose methods have not changed.
+    asked
+        The requested rows, without results.
     """
     changed = {row.key for row in there if row.key in asked and row.key not in known}
     if changed:
@@ -203,7 +221,7 @@ def _run(
     engine: Engine,
 ) -> Generator[list[Row]]:
     """
-    Yield the rows of each trial.
+    Run all trials in worker processes, and yield the rows of each as it ends.
 
     Trials with batches or a GPU come first, in a single process.
     """
@@ -236,7 +254,11 @@ def _warm_up_seconds(trial: Trial) -> float:
 
 
 def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
-    """Yield the rows of each trial, from the events of the worker processes."""
+    """
+    Turn the events of worker processes into rows: yield those of each ended trial.
+
+    If a worker died or was stopped, the rows record this as a fault.
+    """
     warm: set[Trial] = set()
     for event in events:
         match event:
@@ -278,7 +300,9 @@ def _limits_of(
     method: Method, time_limits: Sequence[float], iterations: int | None
 ) -> list[Limits]:
     """
-    Return the limits that a method is run with, as (seconds, iterations).
+    Return the limits with which a method is run, each as (seconds, iterations).
+
+    One or both of the two numbers are None.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Sets of instances to evaluate on: by name, drawn, or from files and folders."""
+"""Sets of instances for evaluations: by name, drawn at random, or read from files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["VEHICLE_COSTS", "InstanceSet", "get_set", "is_named"]
 # Fixed cost per vehicle, by the number of customers.
 VEHICLE_COSTS = {20: 35.0, 50: 50.0, 100: 80.0}
 
-# vrp20, clustered50, uniform20:7; or a distribution in a file, rings.py:ring:50:7.
+# Matches vrp20, clustered50, uniform20:7, and rings.py:ring:50:7 for a user's file.
 _NAMED = re.compile(r"(.+?)(?<!\d):?(\d+)(?::(\d+))?", re.ASCII)
 _TEST_SETS = ("vrp", "strict", "filled", "kool", "tight")
 _NAMES = (
@@ -38,8 +38,8 @@ _NAMES = (
     "distribution with the number of customers (uchoa100, uniform20:SEED)"
 )
 _READABLE = (*files.INSTANCE_EXTENSIONS, *files.BATCH_EXTENSIONS)
-# Uniform instances depend on the seed and on how many are drawn at once. So this many
-# are always drawn, and the first of them are used.
+# Uniform instances depend on the seed and on how many are drawn at once. So this number
+# is always drawn, and the first of them are used.
 _DRAWN = 10_000
 _SEED = 1234  # the seed of distributions, unless another one is given
 _FURTHER_SEED = 1235  # the seed of the additional instances of ``filled20``, …
@@ -59,9 +59,10 @@ class InstanceSet:
     vehicle_cost
         Fixed cost per vehicle used, for Cost_v.
     reference
-        Length of the reference plan by the instance's name; some or all may be missing.
+        Length of the best known plan, by the instance's name; some or all may be
+        missing.
     reference_cost_v
-        Cost_v of the reference plan that minimises it, likewise.
+        The same for the plan with the smallest known Cost_v.
     """
 
     name: str
@@ -97,12 +98,17 @@ class InstanceSet:
 
 
 def is_named(spec: str) -> bool:
-    """Return whether a spec is the name of a set, rather than of files."""
+    """Return whether a spec is the name of a set, such as vrp20, and not of a file."""
     return _parse_name(spec) is not None
 
 
 def _parse_name(spec: object) -> tuple[str, int, int | None] | None:
-    """Return kind, number of customers and seed of a named set; None for files."""
+    """
+    Return kind, number of customers and seed of a named set.
+
+    The seed is None if the name has none. The result is None if the spec is not the
+    name of a set.
+    """
     named = _NAMED.fullmatch(spec) if isinstance(spec, str) else None
     if named is None or os.path.exists(named[0]):
         return None
@@ -124,34 +130,47 @@ def get_set(
     Parameters
     ----------
     spec
-        ``vrp20``, ``vrp50``, ``vrp100``: the public test set without the instances
-        whose demands exceed the fleet, Σq > MQ. ``strict20``, …: also without those
-        that fill the fleet exactly, Σq = MQ. ``filled20``, …: the same as ``strict20``
-        and further instances of this kind, 10,000 in total. ``kool20``, …: all
-        instances of the public test set.
-        ``tight20``, …: those of ``vrp20``, … with the smallest conceivable fleet,
-        ⌈Σq/Q⌉ vehicles. ``clustered50:7``: 50 customers of the distribution
-        ``clustered`` from seed 7 (default: 1234); your own is ``rings.py:ring:50:7``.
-        To tune, take ``uniform20:7``: the test sets are the seed 1234. Or else a path,
-        a pattern such as ``X/*.vrp``, or several paths: files of instances (.vrp, .csv,
-        .json), of batches (.npz, .pkl, .pt, .txt) or of labels, and folders of these,
-        of which no .txt is read.
+        The name of a set, or files. The names of sets, here for 20 customers (also 50
+        and 100):
+
+        ``vrp20``: the public test set without the instances whose demands exceed the
+        capacity of the fleet, Σq > MQ.
+
+        ``strict20``: also without those that fill the fleet exactly, Σq = MQ.
+
+        ``filled20``: ``strict20`` and further instances of this kind, 10,000 in total.
+
+        ``kool20``: all instances of the public test set.
+
+        ``tight20``: the instances of ``vrp20`` with the smallest conceivable fleet,
+        ⌈Σq/Q⌉ vehicles.
+
+        ``clustered50:7``: instances of 50 customers, drawn from the distribution
+        ``clustered`` with seed 7 (default: 1234). Your own distribution is
+        ``rings.py:ring:50:7``. To tune a method, use other seeds than 1234, as in
+        ``uniform20:7``: the test sets have the seed 1234.
+
+        Files are given as a path, a pattern such as ``X/*.vrp``, or several paths:
+        files of instances (.vrp, .csv, .json), of batches (.npz, .pkl, .pt, .txt) or of
+        labels, and folders of these. In folders, .txt files are ignored.
     count
-        Number of instances to take from the front; None for all.
+        Take only this many instances, the first ones; None: all.
     reference
-        File of rows that ``evaluate`` has written, for a set by its name: the best plan
-        of each instance is its reference. Files have their own: the ``.sol`` beside a
-        VRPLIB file, or its comment; the plans of labels.
+        For a set by its name: a file of rows that ``evaluate`` has written. The best
+        plan of each instance in it is the reference. Instances from files have their
+        own references: the ``.sol`` beside a VRPLIB file, or the comment in it; or the
+        plans of labels.
     vehicle_cost
         Fixed cost per vehicle. Default: 35, 50 and 80 for the sets of 20, 50 and 100
-        uniform customers, 0 for others and for files.
+        uniform customers; 0 for all others.
     vehicles
-        The fleet of instances in files. Default: what the files say.
+        The number of vehicles of instances from files. Default: that in the files.
 
     Raises
     ------
     InputError
-        If there is no such set, no such file, or no reference for the set in it.
+        If there is no such set or file, or if the reference file has no plan for an
+        instance of the set.
     """
     if count is not None:
         check_whole("count", count, at_least(1))
@@ -200,7 +219,7 @@ def _named_set(
 def _draw_distribution(
     kind: str, size: int, seed: int | None, count: int | None
 ) -> tuple[InstanceBatch, list[str]]:
-    """Return instances of a distribution, and their names."""
+    """Return instances drawn from the distribution ``kind``, and their names."""
     stem = f"{kind.rpartition(':')[2]}{size}" + ("" if seed is None else f":{seed}")
     drawn = _DRAWN if count is None or kind == "uniform" else count
     seed = _SEED if seed is None else seed
@@ -233,7 +252,7 @@ def _draw_test_set(
 
 
 def _below_capacity(batch: InstanceBatch) -> np.ndarray:
-    """Return the rows whose demands do not fill the fleet, Σq < MQ."""
+    """Return the rows of the instances whose demands do not fill the fleet, Σq < MQ."""
     return np.flatnonzero(batch.demands.sum(1) < batch.vehicles * batch.capacity)
 
 
@@ -250,7 +269,7 @@ def _with_reference(chosen: InstanceSet, path: Path) -> InstanceSet:
         if not row.within or row.length is None or row.vehicles is None:
             continue
         cost_v = row.length + row.vehicles * chosen.vehicle_cost
-        # A plan for the smallest conceivable fleet also counts for the larger one.
+        # A plan for a set with the smallest fleet is also a plan for the larger fleet.
         for name in names & {row.instance, row.instance.replace("tight", "test", 1)}:
             costs_v[name] = min(cost_v, costs_v.get(name, math.inf))
         if row.instance in names:
@@ -285,7 +304,7 @@ def _paths(
 
 
 def _unfold(path: Path) -> list[Path]:
-    """Return the instance files of a folder; return a file or label folder as it is."""
+    """Return the instance files in a folder. A file or label folder is one itself."""
     if not path.is_dir() or has_labels(path):
         return [path]
     taken = [one for one in _READABLE if one != ".txt"]  # it may be a description
@@ -311,7 +330,7 @@ def _from_files(
 
 
 def _read(path: Path, vehicles: int | None) -> Iterator[tuple[Instance, float | None]]:
-    """Yield the instances of a file or a label folder, with reference lengths."""
+    """Yield instances of a file or label folder, each with its reference or None."""
     if has_labels(path):
         if vehicles is not None:
             raise InputError(f"{path}: labels have their fleet: leave vehicles out")

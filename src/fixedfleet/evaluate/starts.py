@@ -1,4 +1,4 @@
-"""Starts: the first plans of a method, by a construction or by a network."""
+"""Starts: they make the first plans of a method, by a heuristic or by a network."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class NoStart(Start):
-    """No first plans, for a solver that makes its own."""
+    """The start of a solver that needs no first plan."""
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
         """Return None for each instance."""
@@ -41,14 +41,14 @@ class NoStart(Start):
 @dataclass(frozen=True, kw_only=True)
 class _Construction(Start):
     """
-    The base class of the starts of :mod:`fixedfleet.search.construct`.
+    The base class of starts that construct plans by a heuristic.
 
     Parameters
     ----------
     decoded
-        Whether to discard the order of the stops and to make new tours from the
-        assignment, as membership decoding does. It is a control: it shows how much of a
-        network's result is due to decoding.
+        Whether to keep only which vehicle serves each customer, and to make new tours
+        from this as membership decoding does. Such plans show how much of a network's
+        result is due to decoding alone.
     """
 
     decoded: bool = False
@@ -59,7 +59,7 @@ class _Construction(Start):
             require("torch", "network", "decoded=yes")
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
-        """Return a plan per instance; None where there is none."""
+        """Return one plan per instance; None where none was found."""
         found = [self._construct(instance) for instance in instances]
         if not self.decoded:
             return found
@@ -76,7 +76,9 @@ class _Construction(Start):
 @dataclass(frozen=True, kw_only=True)
 class PackingStart(_Construction):
     """
-    The packing of demands into vehicles that proves the fleet sufficient.
+    Plans that pack the demands into the vehicles, whatever the distances.
+
+    Such a packing proves that the fleet is large enough.
 
     Parameters
     ----------
@@ -99,14 +101,14 @@ class SavingsStart(_Construction):
 
 
 class SweepStart(_Construction):
-    """Plans by the angle of the customers around the depot."""
+    """Plans by the sweep heuristic: customers by their angle around the depot."""
 
     def _construct(self, instance: Instance) -> Plan | None:
         return sweep(instance)
 
 
 def _file_name(model: str) -> str:
-    """Name a network after its file, or after its folder if that says more."""
+    """Return the name of a network: its file's, or the folder's for model.*."""
     path = Path(model)
     return path.parent.name or path.stem if path.stem == "model" else path.stem
 
@@ -114,24 +116,25 @@ def _file_name(model: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class NetworkStart:
     """
-    A network's prediction, decoded and repaired.
+    Plans by a network: predicted, decoded and repaired.
 
     Parameters
     ----------
     model
-        A shipped network's name, or a path.
+        The name of a shipped network, or the path of a network.
     decoding
         A decoder: ``greedy``, ``authors``, ``edges``, ``membership``, ``beam20``, …;
         see :func:`fixedfleet.planning.get_decoder`.
     repair
-        How customers that the decoding leaves out are inserted.
+        How unserved customers are inserted after decoding; see
+        :class:`fixedfleet.planning.RepairOptions`.
     symmetries
         Predict each instance under this many of the square's eight symmetries and
         keep the best plan.
     passes
-        How often groups of neighbouring tours are predicted again.
+        How often groups of neighbouring tours are planned again by the network.
     guarantee
-        Whether the repair may open tours beyond the fleet.
+        Whether the repair may add tours beyond the fleet.
     device
         Where to predict.
     precision
@@ -173,11 +176,16 @@ class NetworkStart:
         load_once(self.model)
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
-        """Return a plan per instance, which may leave customers out."""
+        """Return one plan per instance; plans may leave customers unserved."""
         return [answer.plan for answer in self.answers(instances, seed)]
 
     def answers(self, instances: Sequence[Instance], _seed: int) -> list[Answer]:
-        """Return plans, the seconds of their parts and what the decoder left out."""
+        """
+        Return the plans as answers whose details say how they were made.
+
+        The details are the seconds of each step, and the numbers of customers that the
+        decoder left unserved.
+        """
         from fixedfleet.planning import RepairOptions, plan_by_network
 
         found = plan_by_network(
@@ -208,7 +216,7 @@ class NetworkStart:
 def first_answers(
     start: Start, instances: Sequence[Instance], seed: int
 ) -> list[Answer]:
-    """Return a start's plans as answers, with details if the start gives them."""
+    """Return the plans of a start as answers, with details if the start has some."""
     if hasattr(start, "answers"):
         found: list[Answer] = start.answers(instances, seed)
         return found

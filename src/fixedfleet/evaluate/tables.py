@@ -33,8 +33,8 @@ def markdown_table(
     """
     Return a Markdown table.
 
-    The columns whose headings are in ``texts``, by default the first one, hold words
-    and are aligned to the left.
+    Columns are aligned to the right, except those whose headings are in ``texts``. By
+    default, this is the first column.
     """
     texts = texts or headings[:1]
     lines = [
@@ -46,7 +46,7 @@ def markdown_table(
 
 
 def csv_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV, with numbers in full and nothing for None."""
+    """Return a table as CSV; numbers are not rounded, and None is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(headings)
@@ -56,7 +56,7 @@ def csv_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def show_mean(mean: Mean | None, decimals: int) -> str:
-    """Write a mean with ± half of its 95 % interval."""
+    """Return a mean as text, with ± half the width of its 95 % interval."""
     if mean is None:
         return NOTHING
     said = f"{round(mean.value, decimals) + 0.0:.{decimals}f}"  # no minus zero
@@ -65,7 +65,7 @@ def show_mean(mean: Mean | None, decimals: int) -> str:
 
 def to_markdown(found: Sequence[Summary]) -> str:
     """
-    Return summaries as a table, means with ± half of their 95 % interval.
+    Return summaries as a Markdown table, with 95 % intervals of the means.
 
     Columns that are empty for all summaries are left out.
     """
@@ -74,7 +74,7 @@ def to_markdown(found: Sequence[Summary]) -> str:
 
 
 def _cells(found: Sequence[Summary]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the headings and the rows of a table for people."""
+    """Return the headings and the rows of a table, without empty columns."""
     columns = {
         heading: [cell(summary) for summary in found]
         for heading, cell in _COLUMNS.items()
@@ -114,7 +114,7 @@ _LATEX = str.maketrans(
 
 
 def pairs_to_markdown(pairs: Sequence[Pair]) -> str:
-    """Return comparisons of two methods as a table."""
+    """Return comparisons of two methods as a Markdown table."""
     headings = (
         "set", "method", "compared with", "limit", "instances", "difference %",
         "better", "equal", "worse",
@@ -132,9 +132,9 @@ def pairs_to_markdown(pairs: Sequence[Pair]) -> str:
 
 def to_csv(found: Sequence[Summary], labels: Sequence[str] = ()) -> str:
     """
-    Return summaries as CSV, one line each, with all their figures.
+    Return summaries as CSV, one line each, with all their numbers.
 
-    Labels, one for each summary, are the first column.
+    If ``labels`` are given, one for each summary, they are the first column.
     """
     names = (
         "set", "method", "objective", "time_limit", "iterations", "machines", "runs",
@@ -176,7 +176,7 @@ def _digits(value: float, significant: int = 5) -> str:
 
 
 def _mean(mean: Mean | None) -> str:
-    """Write a mean with five significant digits."""
+    """Return a mean as text with five significant digits."""
     if mean is None:
         return NOTHING
     return show_mean(mean, len(_digits(mean.value).partition(".")[2]))

@@ -1,4 +1,4 @@
-"""Calls of methods on instances: which are missing, and the rows that they produce."""
+"""Trials: calls of methods that are still missing, and the rows that they produce."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Trial", "failed", "missing_trials", "work"]
 
-# Limits of a warm-up, whose plans are thrown away.
+# The limits of a warm-up, whose plans are not used.
 _WARM_SECONDS = 0.1
 _WARM_ITERATIONS = 10
-_LONGEST_FAULT = 200
+_LONGEST_FAULT = 200  # characters of a fault in a row
 
-# Methods and sizes for which this worker process has loaded everything.
+# (Method, objective, customers) for which this worker process has been warmed up.
 _warm: set[tuple[str, str, int]] = set()
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
     """
-    One call of a method.
+    One call of a method, on one instance or on a batch.
 
     Attributes
     ----------
     method
-        Position of the method in the run's list.
+        Position of the method in the list of methods.
     instances
-        Instances of equal size, at most as many as the method takes at once.
+        Instances of equal size, at most ``batch`` of the method.
     rows
-        The row of each instance, with the fields that are known before the call.
+        The row of each instance, without results yet.
     """
 
     method: int
@@ -57,7 +57,7 @@ class Trial:
 
     @property
     def time_limit(self) -> float | None:
-        """Time limit in seconds per instance, if there is one."""
+        """The time limit in seconds per instance; None if there is none."""
         return self.rows[0].time_limit
 
 
@@ -71,14 +71,24 @@ def missing_trials(
     """
     Return the runs still missing from the file, and all requested rows without results.
 
-    Instances come one after the other, each with all methods and limits, so that an
-    interrupted run has compared all methods on the same instances.
+    The runs are sorted by instance: each instance is run with all methods and limits
+    before the next one. So an interrupted evaluation has compared all methods on the
+    same instances.
+
+    Parameters
+    ----------
+    sets, methods, seeds
+        What to run.
+    limits
+        The limits of each method.
+    known
+        The rows of the file that need not be repeated.
 
     Raises
     ------
     InputError
-        If the file has a row of another instance with the same name or of another
-        vehicle cost, or if two sets have different instances with the same name.
+        If an instance of the same name differs from that of a row in the file or from
+        that of another set, or if their vehicle costs differ.
     """
     asked: dict[Key, tuple[Row, Instance]] = {}
     missing = []
@@ -111,14 +121,15 @@ def _trials(
     seed: int,
 ) -> Iterator[Trial]:
     """
-    Yield all trials of a set.
+    Yield all trials of a set with one seed.
 
-    The methods that take batches come first. Then, instance by instance, all other
-    methods follow.
+    Methods that take batches come first. Then all other methods follow, instance by
+    instance. ``hashes`` are those of the instances by name; ``made`` is what
+    :func:`made_with` returns for each method.
     """
 
     def trials(place: int, instances: Sequence[Instance]) -> Iterator[Trial]:
-        """Yield one trial per limit of the method at this place."""
+        """Yield one trial for each limit of the method at this position."""
         for seconds, iterations in limits[place]:
             rows = [
                 Row(
@@ -151,7 +162,11 @@ def _trials(
 
 
 def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance]]:
-    """Cut a set into batches of equal-sized instances, the same in every run."""
+    """
+    Yield batches of at most ``size`` instances with equal numbers of customers.
+
+    The batches are the same in every evaluation, also in one that is resumed.
+    """
     groups: dict[int, list[Instance]] = {}
     for instance in instances:
         groups.setdefault(instance.num_customers, []).append(instance)
@@ -161,7 +176,12 @@ def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance
 
 
 def _check_alike(row: Row, instance: Instance, other: Row, twin: Instance) -> None:
-    """Raise InputError unless an instance is the same in every set that has it."""
+    """
+    Raise InputError if two sets have different instances with the same name.
+
+    ``row`` and ``instance`` are of one set, ``other`` and ``twin`` of the other set.
+    The vehicle costs must be the same, too.
+    """
     if other.vehicle_cost != row.vehicle_cost:
         raise InputError(
             f"{row.instance!r} of the set {row.set} is in another set too, where a "
@@ -176,7 +196,12 @@ def _check_alike(row: Row, instance: Instance, other: Row, twin: Instance) -> No
 
 
 def _check_same(there: Row, here: Row) -> None:
-    """Raise InputError unless both rows are of the same instance, as far as known."""
+    """
+    Raise InputError if two rows with the same key are of different instances.
+
+    ``there`` is in the file, and ``here`` is to be made. An older row may lack the hash
+    of its instance; then only numbers such as customers and vehicles are compared.
+    """
     for field, what in (
         ("customers", "customers"),
         ("fleet", "vehicles"),
@@ -203,10 +228,11 @@ def work(
     trial: Trial, call: Call, methods: Sequence[Method], grace: float, longest: float
 ) -> list[Row]:
     """
-    Run a trial in a worker process, after a warm-up if it is the first of its kind.
+    Run a trial in a worker process and return its rows.
 
-    After the warm-up, the trial may take ``grace`` seconds beyond twice the time limit
-    of all its instances, or ``longest`` seconds if it has no time limit.
+    If this process has not yet run the method on instances of this size, a warm-up
+    comes first. After it, the trial may take twice the time limit of all its instances
+    plus ``grace`` seconds, or ``longest`` seconds if it has no time limit.
 
     Raises
     ------
@@ -230,7 +256,7 @@ def work(
 
 def _warm_up(method: Method, trial: Trial) -> None:
     """
-    Run the method briefly, so that the timed run need not load or compile anything.
+    Run the method briefly, so that it loads and compiles everything before the trial.
     """
     limit, iterations = trial.time_limit, trial.rows[0].iterations
     if limit is not None:
@@ -255,7 +281,7 @@ def _call(
 
 
 def _run(method: Method, trial: Trial) -> list[Row]:
-    """Run a trial and measure its plans; errors are recorded in the rows."""
+    """Run a trial and return its rows; errors of the method are recorded as faults."""
     machine = machine_name(method.on_gpu)
     rows = [replace(row, calibration=core_seconds()) for row in trial.rows]
     begin, cpu_begin = time.perf_counter(), _cpu_seconds()
@@ -291,7 +317,11 @@ def _cpu_seconds() -> float:
 
 
 def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
-    """Return the rows of a call that returned no plans."""
+    """
+    Return the rows of a call that failed or was stopped.
+
+    ``why`` is recorded as their fault, and ``seconds`` is the time of the whole call.
+    """
     share = seconds / len(trial.rows)
     return [
         replace(row, seconds=share, machine=machine, fault=_short(why))
@@ -300,7 +330,7 @@ def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
 
 
 def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
-    """Check a plan and measure it; the method's own claims are not used."""
+    """Return the row with the results of a plan, which is checked and measured here."""
     plan, start = answer.plan, answer.start
     details = answer.details
     if start is not None:
@@ -331,16 +361,17 @@ def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
 
 
 def _short(fault: str, room: int = 0) -> str:
-    """Return a fault as one line of bounded length; ``room`` characters stay free."""
+    """Return a fault as one line of at most _LONGEST_FAULT − ``room`` characters."""
     return " ".join(fault.split())[: _LONGEST_FAULT - room]
 
 
 def _shorten(trace: Trace, final: float, seconds: float) -> Trace:
     """
-    Keep the improvements down to the plan's true cost, and drop all later ones.
+    Return the improvements of a trace up to the one with the plan's true cost.
 
-    A trace that never reaches the true cost gets it as a last point, at the end of the
-    call.
+    Entries without improvement are dropped. If the trace does not reach the true cost,
+    it is added as the last improvement, at the end of the call. ``final`` is the true
+    cost, and ``seconds`` the time of the call.
     """
     kept: list[tuple[float, float]] = []
     for moment, cost in trace:

@@ -1,4 +1,4 @@
-"""Random instances: distributions by name, and the public test sets."""
+"""Draw random instances from distributions, and make the public test sets."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ __all__ = [
 
 
 class Distribution(Protocol):
-    """A function that draws instances; it may take further options by name."""
+    """A function that draws instances. It may have further options, by keyword."""
 
     def __call__(
         self, n: int, count: int, *, seed: int
     ) -> InstanceBatch | Iterable[Instance]:
-        """Return ``count`` instances of n customers, always the same for a seed."""
+        """Return ``count`` instances of n customers; the same seed, the same ones."""
 
 
 DISTRIBUTIONS: Registry[Distribution] = Registry(
@@ -62,14 +62,14 @@ def draw(
     distribution: str | Distribution, n: int, count: int, *, seed: int, **options: Any
 ) -> InstanceBatch:
     """
-    Draw instances from a distribution.
+    Draw random instances from a distribution.
 
     Parameters
     ----------
     distribution
-        The function itself or its name: ``uniform``, ``uchoa``, ``clustered``, one
-        registered with ``@DISTRIBUTIONS.register("name")``, or a reference
-        "module.py:Name".
+        The name of a distribution: ``uniform``, ``uchoa``, ``clustered``, one that is
+        registered with ``@DISTRIBUTIONS.register("name")``, or "module.py:Name". Or the
+        function itself.
     n
         The number of customers per instance.
     count
@@ -82,8 +82,8 @@ def draw(
     Raises
     ------
     InputError
-        If the distribution is unknown, does not take the options, or draws a wrong
-        number of instances.
+        If the distribution is unknown, has no such option, or draws a wrong number of
+        instances.
     """
     function = DISTRIBUTIONS.get(distribution)
     try:

@@ -1,4 +1,4 @@
-"""Batches whose instances are drawn one by one, each with its own random numbers."""
+"""Draw batches instance by instance, each with its own random numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DrawnRow", "draw_rows", "smallest_fleet"]
 
 
 class DrawnRow(NamedTuple):
-    """An instance that was drawn, without its fleet."""
+    """The random data of one instance, still without a number of vehicles."""
 
     depot: NDArray[Any]  # (2,)
     customers: NDArray[Any]  # (n, 2)
@@ -36,7 +36,12 @@ def draw_rows(
     seed: int,
     vehicles: int | None,
 ) -> InstanceBatch:
-    """Draw instances, each with its own random numbers and by default its own fleet."""
+    """
+    Draw ``count`` instances with ``draw``, each with a random generator of its own.
+
+    If ``vehicles`` is None, each instance gets a fleet of its own; see
+    :func:`smallest_fleet`.
+    """
     count = check_whole("count", count, at_least(1))
     seed = check_seed(seed)
     rows = [draw(np.random.RandomState([seed, index])) for index in range(count)]
@@ -53,9 +58,13 @@ def draw_rows(
 
 
 def smallest_fleet(instance: Instance) -> int:
-    """Return the fewest vehicles that quick packings need."""
-    # The exact search depends on the speed of the machine, and a seed must always give
-    # the same instance.
+    """
+    Return the number of vehicles of the best packing that quick heuristics find.
+
+    It may be larger than the smallest possible number.
+    """
+    # The exact search would depend on the speed of the machine, but the same seed must
+    # give the same instance on every machine. So its time limit is 0.
     verdict = assess_fleet(instance, time_limit=0)
     if verdict.upper_bound is None:
         raise InputError("a demand was drawn above the capacity: give a larger one")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["clustered"]
 
-_MOST_DRAWS = 1000  # of the demands of an instance, until they fit into the fleet
+# How often demands are drawn again if they do not fit into the fleet.
+_MOST_DRAWS = 1000
 
 
 def clustered(
@@ -35,11 +36,12 @@ def clustered(
     """
     Draw customers from a mixture of Gaussian distributions.
 
-    Each customer belongs to one of the modes, with equal chances. The centres are
-    uniform in a square of side ``distance``, in units of the standard deviation of a
-    mode. The customers are then scaled by one factor into the unit square. The depot is
-    uniform in it, and demands are uniform from 1 to 9. Each instance has its own random
-    numbers: the first 10 of 100 instances equal 10 instances of the same seed.
+    Each customer belongs to one of ``modes`` Gaussian distributions, chosen at random.
+    Their standard deviation is 1, and their centres are uniform in a square of side
+    ``distance``. The customers are then scaled by one factor into the unit square. The
+    depot is uniform in the unit square, and demands are uniform from 1 to 9. Each
+    instance has its own random numbers: the first 10 of 100 instances are the same as
+    10 instances of the same seed.
 
     Parameters
     ----------
@@ -50,16 +52,16 @@ def clustered(
     seed
         Seed of the whole batch.
     capacity
-        What one vehicle carries. Default: 30, 40 and 50 for n = 20, 50 and 100, as in
-        :func:`fixedfleet.generate.uniform`; otherwise ⌈30 + n/5⌉.
+        The capacity of one vehicle. Default: 30, 40 and 50 for n = 20, 50 and 100, as
+        in :func:`fixedfleet.generate.uniform`; otherwise ⌈30 + n/5⌉.
     vehicles
-        The number of vehicles; demands are drawn again until Σq ≤ MQ. Default: 4, 7
-        and 11 for n = 20, 50 and 100 with the default capacity; otherwise the fewest
-        that quick packings need.
+        The number of vehicles M. Demands are drawn again until they fit into the fleet,
+        Σq ≤ MQ. Default: 4, 7 and 11 for n = 20, 50 and 100 with the default capacity;
+        otherwise as many as the best packing of quick heuristics needs.
     modes
         The number of Gaussian distributions.
     distance
-        How far the centres lie apart: 1 gives one cloud, 50 gives tight clusters.
+        The side of the square of the centres: 1 gives one cloud, 50 tight clusters.
 
     References
     ----------
@@ -90,7 +92,7 @@ def clustered(
 
 
 def _draw_demands(rs: RandomState, n: int, room: float) -> NDArray[np.int64]:
-    """Draw demands from 1 to 9 until they fit into the fleet."""
+    """Return demands from 1 to 9 whose sum is at most ``room``, shape (n,)."""
     for _ in range(_MOST_DRAWS):
         demands = rs.randint(1, 10, size=n, dtype=np.int64)
         if demands.sum() <= room:

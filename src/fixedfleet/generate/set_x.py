@@ -41,8 +41,8 @@ CustomerPosition = Literal["random", "clustered", "random-clustered"]
 Demand = Literal["unitary", "1-10", "5-10", "1-100", "50-100", "quadrant", "many-small"]
 
 _GRID = 1000  # coordinates are whole numbers from 0 to this
-_MOST_CUSTOMERS = 100_000  # a tenth of the grid; with more, free places are rare
-_DECAY = 40.0  # of the density around a centre of customers, in units of the grid
+_MOST_CUSTOMERS = 100_000  # a tenth of the grid; with more, free points become rare
+_DECAY = 40.0  # a cluster's density falls to 1/e over this distance
 
 
 def uchoa(
@@ -69,22 +69,24 @@ def uchoa(
         ``central`` at (500, 500), ``eccentric`` at (0, 0), or ``random``. None draws
         one of the three.
     customers
-        ``random``; ``clustered``: 3 to 8 customers are seeds, and a random place
-        becomes a customer with probability Σ exp(−d/40) over its distances d to the
-        seeds; or ``random-clustered``, half of each. None draws one of the three.
+        ``random``; ``clustered``: 3 to 8 customers are the centres of clusters, and a
+        random point becomes a customer with probability Σ exp(−d/40), summed over its
+        distances d to the centres; or ``random-clustered``, half of each. None draws
+        one of the three.
     demand
-        ``unitary``, a range, ``quadrant`` (1 to 50 in the upper left and the lower
-        right quadrant, 51 to 100 in the others) or ``many-small`` (70 to 95 % from 1
-        to 10, the others from 50 to 100). None draws one of the seven.
+        ``unitary``: all are 1. A range such as ``1-100``: uniform. ``quadrant``: 1 to
+        50 in the upper left and the lower right quadrant, 51 to 100 in the others.
+        ``many-small``: 70 to 95 % of the demands are from 1 to 10, the others from 50
+        to 100. None draws one of the seven.
     route_size
-        The average number of customers per tour, r: the capacity is ⌈r Σq / n⌉, or
-        the largest demand if that is more. Default: drawn from the triangular
-        distribution on 3 to 25 with mode 6.
+        The average number of customers per tour, r. The capacity is ⌈r Σq / n⌉, but at
+        least the largest demand. Default: drawn from the triangular distribution from 3
+        to 25 with mode 6.
     vehicles
-        The number of vehicles. Default: the fewest that the quick packings of
-        :func:`fixedfleet.fleet.assess_fleet` need.
+        The number of vehicles. Default: as many as the best packing of the quick
+        heuristics of :func:`fixedfleet.fleet.assess_fleet` needs.
     rounding
-        How distances are rounded; the set X uses ``round``.
+        How distances are rounded. The set X of CVRPLIB uses ``round``.
 
     References
     ----------
@@ -114,8 +116,8 @@ def uchoa_batch(
     """
     Draw many instances like :func:`uchoa`; by default, every attribute is random.
 
-    Each instance has its own random numbers: the first 10 of 100 instances equal 10
-    instances of the same seed.
+    Each instance has its own random numbers: the first 10 of 100 instances are the same
+    as 10 instances of the same seed.
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def _depot(rs: RandomState, kind: str) -> NDArray[np.int64]:
 def _customers(
     rs: RandomState, n: int, kind: str, depot: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the places of customers, shape (n, 2); all locations differ."""
+    """Return the coordinates of customers, shape (n, 2); no two locations coincide."""
     scattered = {"random": n, "clustered": 0, "random-clustered": n // 2}[kind]
     taken = {(int(depot[0]), int(depot[1])): None}
     _place(rs, scattered, taken)
@@ -190,7 +192,7 @@ def _place(
     taken: dict[tuple[int, int], None],
     centres: NDArray[np.int64] | None = None,
 ) -> None:
-    """Add ``count`` free places to those taken, near centres if they are given."""
+    """Add ``count`` new points to ``taken``, near centres if these are given."""
     wanted = len(taken) + count
     while len(taken) < wanted:
         # At least 256 points, because few of them may be accepted.

@@ -9,14 +9,18 @@ from fixedfleet.instance import InstanceBatch
 
 __all__ = ["FLEETS", "test_set", "uniform"]
 
-# The capacity and the number of vehicles for a number of customers.
+# The capacity and the number of vehicles, by the number of customers.
 FLEETS = {20: (30, 4), 50: (40, 7), 100: (50, 11)}
 
 
 def _default_fleet(
     n: int, capacity: int | None, vehicles: int | None
 ) -> tuple[int, int]:
-    """Return capacity and vehicles; None stands for the default of n customers."""
+    """
+    Return capacity and number of vehicles; None is replaced by the default for n.
+
+    InputError is raised if n has no default.
+    """
     known = FLEETS.get(n, (None, None))
     capacity = known[0] if capacity is None else capacity
     vehicles = known[1] if vehicles is None else vehicles
@@ -41,8 +45,9 @@ def uniform(
     Draw depot and customers in the unit square and demands from 1 to 9, uniformly.
 
     NumPy never changes its legacy generator, so a seed always gives the same
-    instances. The arrays are drawn one after the other, so the instances also depend
-    on ``count``: the first 10 of 100 instances differ from 10 instances.
+    instances. The coordinates of all instances are drawn before all demands. So the
+    instances also depend on ``count``: the first 10 of 100 instances differ from 10
+    instances of the same seed.
 
     Parameters
     ----------
@@ -57,9 +62,9 @@ def uniform(
         n = 50, 50 and 11 for n = 100. Other n have no default.
     reject
         Whether to skip instances whose demands exceed the capacity of the fleet,
-        Σq > MQ. The fleet may still be too small for the others. Then
-        int(1.1 · count) + 64 instances are drawn, and the first ``count`` of them with
-        Σq ≤ MQ are returned.
+        Σq > MQ. If so, int(1.1 · count) + 64 instances are drawn, and the first
+        ``count`` of them with Σq ≤ MQ are returned. Even for these, the fleet may be
+        too small, because demands cannot be split.
 
     References
     ----------
@@ -93,8 +98,8 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
     n
         20, 50 or 100 customers.
     reject
-        Whether to leave out the instances with Σq > MQ. Then 9,646, 9,525 and 9,772
-        instances remain.
+        Whether to leave out the instances whose demands exceed the capacity of the
+        fleet, Σq > MQ. Then 9,646, 9,525 and 9,772 instances remain.
     """
     n = check_whole("n", n, at_least(1))
     drawn = _draw_uniform(n, 10_000, 1234, *_default_fleet(n, None, None))

@@ -1,9 +1,9 @@
 """
 Labels: plans that a method makes for many instances, to train networks on.
 
-:func:`label` lets a method plan all instances and writes the plans to a folder of
-shards. :func:`load_labels` reads labels, from such a folder or from a single npz file;
-training reads them with it, too.
+:func:`label` lets a method plan all instances and writes the plans to a folder. The
+folder holds shards, files with the plans of some instances each. :func:`load_labels`
+reads such a folder, or a single npz file; training uses it too.
 """
 
 from fixedfleet.labels.label_files import (

@@ -49,7 +49,7 @@ __all__ = [
     "locked",
 ]
 
-# The status of a row: the method found a plan, none, or an infeasible one.
+# The status of a row: the method found a plan, no plan, or an infeasible plan.
 LABELLED, NO_PLAN, INFEASIBLE = 0, 1, 2
 
 _FORMAT = 1
@@ -60,24 +60,26 @@ _ARRAYS = ("depots", "customers", "demands", "capacity", "vehicles")
 @dataclass(frozen=True)
 class LabelFolder:
     """
-    A folder of labels, finished or not, and what its manifest says.
+    A folder of labels, finished or not, with the contents of its manifest.
 
-    A run continues a folder only if the manifests agree.
+    A run may continue an existing folder only if it has the same manifest.
 
     Attributes
     ----------
     path
         The folder.
     count, customers
-        Number of instances, and of customers in each.
+        The number of instances, and of customers in each.
     instances
-        Fingerprint of the instances.
-    method, settings
-        The method's name, its limit, and the hash of its source if it is the user's.
+        The fingerprint of the instances.
+    method
+        The method's name.
+    settings
+        The method's limit, and the hash of its source code if the user has written it.
     seed
-        The seed that the seeds of all instances derive from.
+        The seed from which the seeds of all instances are computed.
     shard_size
-        Instances per shard; the last one may hold fewer.
+        Instances per shard; the last shard may hold fewer.
     """
 
     path: Path
@@ -91,7 +93,11 @@ class LabelFolder:
 
     @classmethod
     def read(cls, path: Path) -> LabelFolder:
-        """Open a folder that holds labels, and read its manifest."""
+        """
+        Read the manifest of a folder of labels.
+
+        InputError is raised if there is none or if it is not valid.
+        """
         file = path / "manifest.json"
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
@@ -112,12 +118,14 @@ class LabelFolder:
 
     def set_up(self, batch: InstanceBatch) -> None:
         """
-        Prepare the folder for a run that has :func:`locked` it.
+        Write the instances and the manifest, unless the folder already has them.
+
+        The run must have :func:`locked` the folder.
 
         Raises
         ------
         InputError
-            If the folder holds anything that must not mix with the labels of this run.
+            If the folder holds labels of another run.
         """
         if (self.path / "manifest.json").exists():
             self._check_same(LabelFolder.read(self.path))
@@ -125,7 +133,7 @@ class LabelFolder:
             self._refuse_strays()
             if not (self.path / "instances.npz").exists():
                 files.write_batch(self.path / "instances.npz", batch)
-            # Written last, so that a folder with a manifest lacks nothing but shards.
+            # The manifest is written last: a folder that has one lacks only shards.
             made = {"made_with": f"fixedfleet {own_version()}"}
             content = made | self._content() | {"format": _FORMAT}
             text = json.dumps(content, indent=2)
@@ -138,7 +146,7 @@ class LabelFolder:
         return {name: value for name, value in vars(self).items() if name != "path"}
 
     def _check_same(self, there: LabelFolder) -> None:
-        """Raise InputError if the folder's manifest differs from this one."""
+        """Raise InputError if the manifest in the folder differs from this one."""
         for name, wanted in self._content().items():
             found = getattr(there, name)
             if found == wanted:
@@ -157,7 +165,9 @@ class LabelFolder:
             )
 
     def _refuse_strays(self) -> None:
-        """Raise InputError if a folder without a manifest holds labels or instances."""
+        """
+        Raise InputError if a folder without a manifest holds shards or other instances.
+        """
         if stray := next(self.path.glob("shard-*.npz"), None):
             raise InputError(
                 f"{self.path} holds {stray.name} but no manifest.json that says what "
@@ -174,7 +184,7 @@ class LabelFolder:
         return -(-self.count // self.shard_size)
 
     def rows(self, shard: int) -> slice:
-        """Return the rows of the instances that a shard holds."""
+        """Return which instances a shard holds, as a slice of their numbers."""
         first = shard * self.shard_size
         return slice(first, min(first + self.shard_size, self.count))
 
@@ -188,7 +198,7 @@ class LabelFolder:
         return [shard for shard in shards if self.shard_path(shard).exists()]
 
     def write_shard(self, shard: int, arrays: dict[str, Any]) -> None:
-        """Write the arrays of a shard; an existing shard is never overwritten."""
+        """Write the arrays of a shard; raise InputError if the file exists."""
         path = self.shard_path(shard)
         if path.exists():
             raise InputError(f"{path} exists: another run has labelled it meanwhile")
@@ -234,7 +244,7 @@ class LabelFolder:
 
 
 def fingerprint(batch: InstanceBatch) -> str:
-    """Return the SHA-256 of a batch's numbers, which is the same on every machine."""
+    """Return the SHA-256 of a batch's arrays; it is the same on every machine."""
     digest = hashlib.sha256()
     for name in _ARRAYS:
         array = getattr(batch, name)
@@ -246,7 +256,11 @@ def fingerprint(batch: InstanceBatch) -> str:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Make a folder if necessary, and lock it against other runs inside the block."""
+    """
+    Create a folder if necessary, and lock it for the duration of a ``with`` block.
+
+    InputError is raised if another run has locked it.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -261,11 +275,11 @@ def _show(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# --------------------------------------------------------------------- the one reader
+# ----------------------------------------------------------------------- reading labels
 
 
 def has_labels(path: Path) -> bool:
-    """Return whether :func:`load_labels` can read a folder or file."""
+    """Return whether a folder or file holds labels that :func:`load_labels` reads."""
     if path.is_dir():
         return (path / "manifest.json").is_file()
     if path.suffix.lower() != ".npz" or not zipfile.is_zipfile(path):
@@ -281,8 +295,8 @@ def load_labels(path: str | os.PathLike[str]) -> Labels:
     Parameters
     ----------
     path
-        A folder that :func:`label` wrote, finished or not; or an npz file of routes
-        with the seed of their instances.
+        A folder that :func:`label` has written, finished or not; or an npz file with
+        routes and the seed of their uniform instances.
 
     Returns
     -------
@@ -341,7 +355,7 @@ def load_bounds(
 
 def _read_file(path: Path) -> Labels:
     file = files.read_labels(path)
-    # Checked first, because a wrong n could draw instances larger than the memory.
+    # This is checked first: with a wrong n, the instances might not fit into memory.
     if file.routes.shape[1] < file.n:
         raise InputError(
             f"{path}: routes has shape {file.routes.shape}, too short a row for "

@@ -1,4 +1,4 @@
-"""A labelling run: from instances and a method to a folder of shards."""
+"""Label instances: let a method plan them, and write the plans to a folder."""
 
 from __future__ import annotations
 
@@ -49,39 +49,40 @@ __all__ = ["LabelSummary", "LabellingError", "Planner", "label"]
 
 _log = logging.getLogger(__name__)
 
-# If a run is killed, its unfinished shards are lost: few rows of a slow method, many of
-# a fast one. With 16 shards per process, all processes finish at about the same time.
+# If a run is killed, its unfinished shards are lost. So a shard of a slow method has
+# few instances. With 16 shards per process, all processes finish at about the same
+# time.
 _SHARD_SIZE, _SHARD_SIZE_GPU = 64, 10_000
 _SHARDS_PER_PROCESS = 16
 _ATTEMPTS = 2  # the run fails when this many workers have died in the same shard
 
 
 class LabellingError(RuntimeError):
-    """The run ended early: the method failed, or workers died repeatedly."""
+    """The run ended early: the method failed, or worker processes died repeatedly."""
 
 
 @dataclass(frozen=True)
 class LabelSummary:
     """
-    What a folder of labels holds after a run.
+    The contents of a folder of labels after a run, in numbers.
 
     Attributes
     ----------
     folder
         The folder.
     count
-        Number of instances.
+        The number of all instances.
     labelled
-        Instances with a label.
+        The number of instances with a label.
     no_plan
-        Instances for which the method found no plan.
+        The number of instances for which the method found no plan.
     infeasible
-        Instances for which the method's plan was infeasible.
+        The number of instances for which the method's plan was infeasible.
     proven
-        Instances whose label is proven optimal, which only a method with ``prove=yes``
-        can say.
+        The number of labels that are proven optimal, which only a method with
+        ``prove=yes`` can say.
     new
-        Instances that this run gave to the method.
+        The number of instances that were planned in this run, not in an earlier one.
     seconds
         Wall time of this run.
     """
@@ -108,18 +109,20 @@ class LabelSummary:
 
 class Planner(Protocol):
     """
-    What :func:`label` needs of a method; :class:`fixedfleet.evaluate.Method` has it.
+    The interface of a method that :func:`label` can use.
+
+    Every :class:`fixedfleet.evaluate.Method` has this interface.
 
     Attributes
     ----------
     name
-        Its name, for the manifest.
+        The name of the method, for the manifest.
     batch
-        The most instances that a call takes.
+        The largest number of instances per call of ``solve``.
     on_gpu
-        Whether it runs on a GPU, and therefore in one process.
+        Whether the method runs on a GPU, and therefore in one process.
     limits
-        The kinds of limit that it takes, ``time`` and ``iterations``.
+        The kinds of limit that the method accepts: ``time`` and ``iterations``.
     """
 
     @property
@@ -167,43 +170,47 @@ def label(
     progress: Callable[[Progress], None] | None = None,
 ) -> LabelSummary:
     """
-    Label instances into a folder of shards, or resume a run that was ended.
+    Plan all instances by a method and write the plans to a folder of labels.
+
+    A run that was interrupted is resumed by the same call.
 
     Parameters
     ----------
     batch
         The instances, all of one size.
     folder
-        Where the shards go. A folder that holds a part of the same labels is
-        completed; a folder that holds other labels is refused.
+        The folder for the labels. If it holds some of the same labels, the missing ones
+        are added. If it holds other labels, InputError is raised.
     method
-        Makes the plans: ``fixedfleet.evaluate.get_method("packing+ruin_recreate")``,
-        any other spec, or a method of your own.
+        The method that plans:
+        ``fixedfleet.evaluate.get_method("packing+ruin_recreate")``, the same with
+        another spec, or a method of your own.
     time_limit, iterations
-        Seconds or iterations per instance, whichever the method takes. With iterations
-        the labels are the same on every machine.
+        The limit per instance, in seconds or iterations: one that the method accepts.
+        With iterations, the labels are the same on every machine.
     shard_size
-        Instances per shard. Default: that of the folder; for a new one 64, or fewer if
-        there are few instances per process, and 10,000 for a method on a GPU.
+        Instances per shard. Default: that of an existing folder. For a new folder 64,
+        or fewer if there are few instances per process, and 10,000 for a method on a
+        GPU.
     processes
-        Number of processes. Default: one per core, or what the cluster has room for;
+        Number of processes. Default: one per core, or as many as the cluster can run;
         one for a method on a GPU.
     engine
         ``processes`` for the cores of this machine; ``ray`` for the cluster that this
         process is connected to, or that the environment variable ``RAY_ADDRESS`` names.
     seed
-        The seed of each instance derives from this and the instance's row, so that
-        neither the number of processes nor the shards change the labels.
+        Seed of the run. The seed of an instance is computed from it and the instance's
+        number. So the labels do not depend on the number of processes or on the shards.
     progress
-        Called when the run begins and as instances are done.
+        Called with the progress when the run begins and whenever instances are done.
 
     Raises
     ------
     InputError
         If an argument is wrong, or the folder holds other labels.
     LabellingError
-        If the method fails or workers keep dying. Finished shards are kept, also on
-        Ctrl-C and when the run is killed.
+        If the method fails, or if worker processes die repeatedly. Finished shards are
+        kept; they are also kept if the run is interrupted by Ctrl-C or killed.
     """
     begin = time.monotonic()
     if not len(batch):
@@ -268,7 +275,12 @@ def label(
 def _check_limits(
     method: Planner, time_limit: float | None, iterations: int | None
 ) -> dict[str, float | int]:
-    """Return the limit that is given, by its name, or raise InputError."""
+    """
+    Return the limit as {"time_limit": seconds} or {"iterations": number}.
+
+    The result is empty if the method accepts no limit. InputError is raised if the
+    given limits do not suit the method.
+    """
     limits: dict[str, float | int] = {}
     if time_limit is not None:
         limits["time_limit"] = check_number("time limit", time_limit, above(0))
@@ -299,8 +311,13 @@ def _follow(
     counts: Counter[str],
     report: Callable[[int], None],
 ) -> None:
-    """Write each shard when it is finished, and add its rows to the counts."""
-    running: dict[int, int] = {}  # rows done of each shard that is running
+    """
+    Follow the worker processes: write each finished shard, and report the progress.
+
+    ``counts`` has the number of instances of each status; it is updated in place.
+    ``report`` is called with the number of instances done.
+    """
+    running: dict[int, int] = {}  # instances done in each unfinished shard
     for event in events:
         shard = event.job.index
         running.pop(shard, None)
@@ -334,7 +351,7 @@ def _count(shard: Mapping[str, NDArray[Any]]) -> Counter[str]:
 def _shard_size(
     path: Path, batch: InstanceBatch, method: Planner, processes: int | None
 ) -> int:
-    """Return the shard size of the folder, or one that suits a new run."""
+    """Return the shard size of an existing folder, or the default for a new one."""
     if (path / "manifest.json").exists():
         return LabelFolder.read(path).shard_size
     if method.on_gpu:
@@ -348,7 +365,12 @@ def _shard_size(
 
 @dataclass(frozen=True)
 class _Shard:
-    """The instances of one shard; ``first`` is the row of its first one."""
+    """
+    The instances of one shard.
+
+    ``index`` is the number of the shard, ``first`` the number of its first instance in
+    the whole batch, and ``seed`` the seed of the run.
+    """
 
     index: int
     first: int
@@ -360,7 +382,11 @@ class _Shard:
         return f"shard {self.index} (rows {self.first} to {last})"
 
     def seeds(self, rows: slice) -> NDArray[np.int64]:
-        """Return seeds below 2³¹ that depend only on the seed and each row's number."""
+        """
+        Return the seeds of some instances of the shard, below 2³¹.
+
+        A seed only depends on the run's seed and the instance's number in the batch.
+        """
         numbers = range(self.first + rows.start, self.first + rows.stop)
         sequences = (np.random.SeedSequence((self.seed, row)) for row in numbers)
         states = (int(sequence.generate_state(1)[0]) for sequence in sequences)
@@ -380,13 +406,16 @@ def label_shard(
     shard: _Shard, call: Call, method: Planner, limits: Mapping[str, Any]
 ) -> dict[str, Any]:
     """
-    Return the arrays of a shard's file, and send the number done after each step.
+    Plan the instances of a shard in a worker process; return the arrays of its file.
+
+    After each call of the method, the number of instances done is sent to the main
+    process.
 
     Raises
     ------
     LabellingError
-        If the method raises or does not answer with plans. Errors that a user can
-        correct (InputError, MissingPackageError) are raised as they are.
+        If the method raises an error or returns a wrong number of answers. InputError
+        and MissingPackageError, which a user can correct, are raised unchanged.
     """
     size, step = len(shard.batch), max(1, method.batch)
     claimed = np.zeros(size, dtype=bool)
@@ -428,8 +457,7 @@ def _ask(
     where = f"method {method.name!r} on rows {first} to {last}"
     instances = list(shard.batch[rows])
     try:
-        # A call for several instances uses one stream of random numbers, which the seed
-        # of the first instance determines.
+        # A call for several instances gets the seed of the first one.
         seed = int(shard.seeds(rows)[0])
         answers = [
             (answer.plan, getattr(answer, "details", {}))
@@ -447,7 +475,11 @@ def _ask(
 
 
 def _compact(routes: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
-    """Return routes without unused columns, but with the 0 that ends the last tour."""
+    """
+    Remove the columns of routes that are 0 in all rows.
+
+    One such column is kept: the 0 that ends the last tour of the longest row.
+    """
     used = np.flatnonzero(routes.any(axis=0))
     width = int(used[-1]) + 2 if len(used) else 0
     return pad_routes(routes, width)[:, :width]

@@ -1,4 +1,10 @@
-"""The network that predicts a whole plan at once, and its weights."""
+"""
+Networks that predict a whole plan at once, and their weights.
+
+Shapes of tensors are written with these letters: B instances in a batch, N customers,
+N' = N + 1 locations (index 0 is the depot), M vehicles, d channels of an embedding.
+Ŷ_kij is the predicted probability that vehicle k drives from location i to location j.
+"""
 
 # ruff: noqa: E402  # if torch is missing, `require` says so before anything imports it
 from fixedfleet.errors import require

@@ -1,4 +1,4 @@
-"""The decoder: a score of every edge for every vehicle."""
+"""The last part of the paper's network: a score of every edge for every vehicle."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Decoder", "edge_scores"]
 
-# Numbers that the largest temporary tensor holds outside the kernels.
+# Elements of the largest temporary tensor, if the Triton kernels are not used. On a CPU
+# without gradients, _CACHED replaces it: about what fits into the processor's cache.
 _CHUNK = 2**22
-_CACHED = 2**18  # the same on a CPU without gradients: about what fits into its cache
+_CACHED = 2**18
 
 
 def _score_block(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
-    """Return the scores of edges that leave the locations of ``a``, (B, M, I, N')."""
+    """
+    Return the scores of the edges that leave some locations, shape (B, M, I, N').
+
+    The arguments are those of :func:`edge_scores`, but ``a`` has only the I locations
+    at which the edges start, shape (B, I, D).
+    """
     edges = a.float()[:, :, None] + b.float()[:, None]  # (B, I, N', D)
     # Without gradients, one buffer serves all vehicles.
     buffer = None if torch.is_grad_enabled() else torch.empty_like(edges)
@@ -34,14 +40,17 @@ def _score_block(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
 
 def _score_in_blocks(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
     """
-    Score a few instances at a time and a few of their locations i at a time.
+    Return the scores (B, M, N', N'), computed in blocks to save memory.
 
-    The terms of the sums are not kept: the backward pass computes them again.
+    A block has a few instances, and a few of the locations at which edges start. The
+    terms of the sums are not stored: the backward pass computes them again.
     """
     _, n, width = a.shape
     most = _CHUNK if a.is_cuda else _CACHED
     score: Callable[..., Tensor] = _score_block
-    if torch.is_grad_enabled():  # checkpoint imports the compiler of torch: 2 s
+    # Without gradients, `checkpoint` is avoided: its first call imports torch's
+    # compiler, which takes 2 s.
+    if torch.is_grad_enabled():
         # A backward pass holds the terms of all vehicles of a block.
         most = _CHUNK // max(1, c.shape[1])
         score = partial(
@@ -61,14 +70,18 @@ def edge_scores(
     a: Tensor, b: Tensor, c: Tensor, v: Tensor, *, fused: bool = False
 ) -> Tensor:
     """
-    Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc for all k, i, j, in float32.
+    Return Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc for all k, i, j, in float32.
+
+    It is the score of the edge from location i to location j for vehicle k. The sum
+    runs over the channels c.
 
     Parameters
     ----------
     a, b
-        Projections of the locations as start and as end, shape (B, N', D).
+        Projections of the locations as start and as end of an edge, shape (B, N', D).
     c, v
-        Projections of the vehicles, inside and outside the ReLU, shape (B, M, D).
+        Projections of the vehicles inside the ReLU, and the factors outside, shape
+        (B, M, D).
     fused
         Whether to use the Triton kernels on a GPU (see :func:`load_kernels`).
 
@@ -84,10 +97,11 @@ def edge_scores(
 
 class Decoder(nn.Module):
     """
-    Scores of all edges for all vehicles, ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k.
+    Scores all edges for all vehicles by ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k.
 
-    W_o is split into three projections, of start, end and vehicle. Their sum is only
-    formed inside the ReLU, so no tensor of M·N'²·d numbers is kept.
+    E_i and E_j are the embeddings of the edge's two locations, and V_k is that of the
+    vehicle. W_o is split into three projections, one for each of them. Each is computed
+    once per location or vehicle, and no tensor of M·N'²·d numbers is stored.
 
     Parameters
     ----------
@@ -103,6 +117,10 @@ class Decoder(nn.Module):
         self.fused = False
 
     def forward(self, nodes: Tensor, vehicles: Tensor) -> Tensor:
-        """Return the scores of embeddings (B, N', d) and (B, M, d) in float32."""
+        """
+        Return the scores of all edges, shape (B, M, N', N'), in float32.
+
+        The embeddings ``nodes`` have shape (B, N', d), and ``vehicles`` (B, M, d).
+        """
         a, b, c = self.start(nodes), self.end(nodes), self.vehicle(vehicles)
         return edge_scores(a, b, c, vehicles, fused=self.fused)

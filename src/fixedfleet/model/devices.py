@@ -1,4 +1,4 @@
-"""CPU or GPU: check that a device exists, its memory, and set its precision."""
+"""CPUs and GPUs: check that one exists and has enough memory, and set its precision."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ Precision = Literal["bf16", "tf32", "fp32"]
 
 def matmul_precision(device: torch.device, precision: Precision) -> torch.autocast:
     """
-    Return the context in which matrix products are in bfloat16, if that is wanted.
+    Return a context in which ``bf16`` computes matrix products in bfloat16.
 
-    ``tf32`` and ``fp32`` leave them to ``torch.set_float32_matmul_precision``.
+    ``tf32`` and ``fp32`` change nothing in it. The choice between these two is made by
+    ``torch.set_float32_matmul_precision``.
     """
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
@@ -40,18 +41,19 @@ def matmul_precision(device: torch.device, precision: Precision) -> torch.autoca
 @contextlib.contextmanager
 def calm_threads(device: torch.device) -> Iterator[None]:
     """
-    Keep torch's threads from waiting in a loop while they compute on a CPU.
+    Keep torch's CPU threads from wasting processor time while they wait.
 
     A prediction is thousands of small operations. By default, a thread that has done
     its share of an operation waits for the others in a busy loop. If another program
     occupies the core of one thread, all other threads waste processor time: on two busy
-    cores, a training took six times as much. OpenMP lets its threads sleep instead, if
-    this is set before torch is loaded, as :func:`fixedfleet.errors.require` does. If
-    the user's code has loaded torch before, this block computes in one thread. Nothing
-    is changed if the user has set OMP_NUM_THREADS or OMP_WAIT_POLICY.
+    cores, a training took six times as much. With OMP_WAIT_POLICY=PASSIVE, waiting
+    threads sleep instead. :func:`fixedfleet.errors.require` sets it, but this only
+    works before torch is loaded. If the user's code has loaded torch earlier, the
+    ``with`` block computes in one thread. Nothing is changed if the user has set
+    OMP_NUM_THREADS or OMP_WAIT_POLICY.
     """
-    decided = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"} & os.environ.keys()
-    if device.type != "cpu" or decided:
+    is_configured = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"} & os.environ.keys()
+    if device.type != "cpu" or is_configured:
         yield
         return
     before = torch.get_num_threads()
@@ -65,17 +67,18 @@ def calm_threads(device: torch.device) -> Iterator[None]:
 @cache
 def keep_freed_memory() -> None:
     """
-    Let the C library keep the memory of tensors that are freed for the next tensors.
+    Make the C library reuse the memory of freed tensors for the next tensors.
 
-    Otherwise glibc returns it to the system, and each prediction on a CPU spends a
-    tenth of its time on thousands of new pages. glibc keeps blocks of up to the size of
-    the largest that was freed, if that is below 32 MiB.
+    Otherwise glibc returns freed memory to the system, and each prediction on a CPU
+    spends a tenth of its time on requesting it again. After a block of up to 32 MiB has
+    been freed, glibc keeps all freed blocks of at most that size. So one block of
+    31 MiB is allocated and freed here.
     """
     torch.empty(31 * 2**20, dtype=torch.uint8)
 
 
 def check_device(device: str) -> torch.device:
-    """Return a device; raise InputError unless torch finds it on this machine."""
+    """Return the named device; raise InputError if this machine does not have it."""
     try:
         found = torch.device(device)
     except RuntimeError:
@@ -102,8 +105,19 @@ def check_memory(
     """
     Raise InputError if a prediction does not fit into the memory of the device.
 
-    On a GPU the free memory counts, on a CPU the whole memory of the machine.
-    ``advice`` is the end of the error message.
+    The prediction is compared with the free memory of a GPU, or with the total memory
+    of the machine.
+
+    Parameters
+    ----------
+    network
+        The network that is to predict.
+    size, nodes, vehicles
+        B, N' and M of the batch.
+    device
+        Where the prediction is computed.
+    advice
+        The end of the error message: what the user can do.
     """
     need = network.required_bytes(size, nodes, vehicles)
     if device.type == "cuda":

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 MASKED = -1e4
-"""Far below any score, and within the range of bfloat16 and float16."""
+"""The score of what is not allowed: far below others, but finite even in float16."""
 
 
 class Features(NamedTuple):
@@ -57,14 +57,14 @@ class Features(NamedTuple):
 
 class Batch(NamedTuple):
     """
-    Features for the network, and whole units of demand and capacity for decoding.
+    The input of a network, with exact demands and capacities for decoding.
 
     Attributes
     ----------
     features
-        The features.
+        The input of the network.
     units
-        Demands in whole units, shape (B, N'); 0 for the depot and for padding.
+        Demands as whole numbers, shape (B, N'); 0 for the depot and for padding.
     capacity
         Capacities in the same units, shape (B,).
     """
@@ -81,16 +81,17 @@ def collate(
     shape: tuple[int, int] | None = None,
 ) -> Batch:
     """
-    Turn instances into tensors.
+    Return instances as tensors: the input of a network, and demands for decoding.
 
     Parameters
     ----------
     instances
         The instances.
     device
-        Where the tensors are to be.
+        The device of the returned tensors.
     shape
-        The customers and vehicles to pad to. Default: those of the largest instance.
+        The numbers of customers and vehicles after padding. Default: the largest ones
+        among the instances.
 
     Raises
     ------
@@ -100,11 +101,11 @@ def collate(
     if not len(instances):
         raise InputError("no instances given: the network needs at least one")
     customers, fleet = shape or (instances.num_customers, int(instances.vehicles.max()))
-    behind = (0, customers - instances.num_customers)
-    coordinates = np.pad(instances.coordinates, ((0, 0), behind, (0, 0)))
+    padding = (0, customers - instances.num_customers)
+    coordinates = np.pad(instances.coordinates, ((0, 0), padding, (0, 0)))
     for row in np.flatnonzero(~instances.euclidean):
         coordinates[row, : instances.sizes[row] + 1] = _plane(instances[row])
-    demands = np.pad(instances.demands, ((0, 0), (1, behind[1])))
+    demands = np.pad(instances.demands, ((0, 0), (1, padding[1])))
     units = torch.from_numpy(demands).to(device)
     capacity = torch.from_numpy(np.array(instances.capacity)).to(device)
     nodes = _first(instances.sizes + 1, customers + 1).to(device)
@@ -119,12 +120,14 @@ def collate(
 
 
 def _first(counts: NDArray[np.int64], width: int) -> Tensor:
-    """Return a mask of the first ``counts[b]`` of ``width`` columns of each row b."""
+    """
+    Return a mask, shape (B, width), true in the first ``counts[b]`` columns of row b.
+    """
     return torch.arange(width) < torch.from_numpy(np.array(counts))[:, None]
 
 
 def _plane(instance: Instance) -> NDArray[np.float64]:
-    """Return coordinates in a plane, shape (N', 2); degrees are projected."""
+    """Return coordinates in a plane, shape (N', 2); degrees are projected onto one."""
     if not instance.has_coordinates:
         raise InputError(
             f"instance {instance.name!r} has a distance matrix and no coordinates, "
@@ -143,8 +146,9 @@ def scale_to_unit_square(coordinates: Tensor, nodes: Tensor) -> Tensor:
     """
     Scale each instance into the unit square by one factor, and centre it there.
 
-    With the same factor on both axes, the shorter of two plans stays the shorter one.
-    Because it is centred, scaling a mirrored instance gives the mirrored scaled one.
+    Because both axes are scaled by the same factor, the shorter of two plans stays the
+    shorter one. Because the instance is centred, it may be mirrored before or after
+    scaling, with the same result.
 
     Parameters
     ----------
@@ -172,7 +176,7 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
         Coordinates inside the unit square, shape (B, N', 2).
     code
         The number of the symmetry, from 0 (identity) to 7, shape (B,). Its three bits
-        mirror x, mirror y and exchange the axes; higher bits do not count.
+        mirror x, mirror y and exchange the axes; higher bits are ignored.
     """
     bits = code[:, None, None]
     x, y = coordinates[..., :1], coordinates[..., 1:]
@@ -184,14 +188,14 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
 
 def rotation(coordinates: Tensor, code: Tensor) -> Tensor:
     """
-    Rotate each instance around the origin, and mirror every other one.
+    Rotate each instance around the origin, and mirror those with an odd code.
 
     Parameters
     ----------
     coordinates
         Shape (B, N', 2).
     code
-        The angle in units of 2π/65,536, shape (B,). Odd codes also mirror.
+        The angle in units of 2π/65,536, a whole number, shape (B,).
     """
     angle = code * (2 * math.pi / 2**16)
     cosine, sine = angle.cos()[:, None], angle.sin()[:, None]
@@ -203,12 +207,16 @@ def rotation(coordinates: Tensor, code: Tensor) -> Tensor:
 def pairwise_distances(points: Tensor) -> Tensor:
     """Return Euclidean distances between points (B, T, 2), shape (B, T, T)."""
     steps = points[:, :, None, :] - points[:, None, :, :]
-    # Squares would underflow for points that are close to each other.
+    # `hypot` avoids squares, which would underflow for points close to each other.
     return torch.hypot(steps[..., 0], steps[..., 1])
 
 
 def centrality(distances: Tensor, nodes: Tensor) -> Tensor:
-    """Return N / Σ_i d(0, i), shape (B,): large for a depot close to its customers."""
+    """
+    Return 1 / the mean distance between depot and customers, shape (B,).
+
+    ``distances`` has shape (B, N', N'), and ``nodes`` is false for padding, (B, N').
+    """
     customers = nodes[:, 1:]
     total = (distances[:, 0, 1:] * customers).sum(1)
     return customers.sum(1) / total.clamp_min(1e-6)
@@ -216,23 +224,24 @@ def centrality(distances: Tensor, nodes: Tensor) -> Tensor:
 
 def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
     """
-    Give each vehicle a place: the centre of its share of a sweep around the depot.
+    Return a first position for each vehicle, from a sweep around the depot.
 
-    Customers are sorted by their angle, beginning after the widest gap. They are split
-    into ⌈Σq/Q⌉ parts of equal demand, one for each vehicle that is needed. All other
-    vehicles are placed at the depot.
+    Customers are sorted by their angle around the depot, beginning after the widest
+    gap. They are split into ⌈Σq/Q⌉ parts of about equal demand. Each part is given to
+    one vehicle, whose position is the centre of these customers. All other vehicles are
+    placed at the depot.
 
     Returns
     -------
     tuple
-        The places, shape (B, M, 2), and which vehicles have a part, shape (B, M).
+        The positions, shape (B, M, 2), and which vehicles have a part, shape (B, M).
     """
     coordinates, demands, nodes, vehicles = features
     real = nodes[:, 1:]
     order = _sweep_order(coordinates, real)
     shares = (demands[:, 1:] * real).gather(1, order)
     total = shares.sum(1, keepdim=True)
-    # Despite rounding errors, exactly three full loads must need three vehicles.
+    # Three exactly full loads must need three vehicles, despite rounding errors.
     needed = torch.ceil(total - 1e-4).clamp(min=1)
     needed = torch.minimum(needed, vehicles.sum(1, keepdim=True))
     middle = (shares.cumsum(1) - shares / 2) / total.clamp_min(1e-9)
@@ -251,7 +260,11 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
 
 
 def _sweep_order(coordinates: Tensor, real: Tensor) -> Tensor:
-    """Return the customers by angle, the first one after the widest gap, (B, N)."""
+    """
+    Return the customers sorted by their angle around the depot, shape (B, N).
+
+    The first one comes after the widest gap between two angles. Padding comes last.
+    """
     steps = coordinates[:, 1:] - coordinates[:, :1]
     angle = torch.atan2(steps[..., 1], steps[..., 0])
     angle = angle.masked_fill(~real, math.inf)

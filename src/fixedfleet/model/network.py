@@ -1,4 +1,4 @@
-"""The paper's network: features in, log-probabilities of edges for vehicles out."""
+"""The paper's network: it predicts log-probabilities of edges for vehicles."""
 
 from __future__ import annotations
 
@@ -34,14 +34,16 @@ class ModelConfig:
     layers
         The number of pooling layers, L.
     fleet_share
-        Whether vehicle k is described by k/M and M, as in the authors' code, or by 1/k
-        and k, as in print.
+        If true, the features of vehicle k are k/M and M, as in the authors' code;
+        otherwise 1/k and k, as in the paper.
     score_scale
-        What scores are divided by: ``locations``, N', as in the authors' code, or
-        ``width``, √d, as in print.
+        What the scores are divided by: ``locations`` means N', as in the authors' code;
+        ``width`` means √d, as in the paper.
     normalisation
-        What sums to one: ``vehicle`` (as in the paper), ``softassign``, or a
-        normalisation of your own: a registered name or "module.py:Name".
+        How scores become probabilities: ``vehicle`` lets all edges of a vehicle sum to
+        one, as in the paper; ``softassign`` lets the edges into and out of each
+        customer sum to one. For a normalisation of your own, a registered name or
+        "module.py:Name".
 
     Raises
     ------
@@ -65,7 +67,7 @@ class Network(PlanNetwork):
     """
     The paper's network: embedding, L pooling layers, decoder and normalisation.
 
-    It predicts log Ŷ itself.
+    It predicts log Ŷ, shape (B, M, N', N'), without :class:`Factors`.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ class Network(PlanNetwork):
         return normalise(self.normalisation, scores, features)
 
     def required_bytes(self, size: int, nodes: int, vehicles: int) -> int:
-        """Return about how many bytes a prediction takes at its peak."""
+        """Return an estimate of the peak memory of a prediction, in bytes."""
         tokens = nodes + vehicles
         scores = 6 * size * vehicles * nodes**2
         pairs = 8 * size * tokens**2
@@ -115,9 +117,9 @@ class Network(PlanNetwork):
 
     def fuse(self, fused: bool = True) -> Self:
         """
-        Choose whether decoder and max pooling run in Triton's kernels on a GPU.
+        Switch the Triton kernels of decoder and max pooling on or off.
 
-        On a CPU nothing changes.
+        They are used on a GPU only. Returns the network.
         """
         if fused and torch.cuda.is_available():
             load_kernels()
@@ -127,7 +129,11 @@ class Network(PlanNetwork):
         return self
 
     def _embed(self, features: Features, central: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the first embeddings, shapes (B, N', d) and (B, M, d)."""
+        """
+        Return the first embeddings of locations, (B, N', d), and vehicles, (B, M, d).
+
+        ``central`` is the centrality of the depots, shape (B,).
+        """
         depot, customers = features.coordinates[:, :1], features.coordinates[:, 1:]
         central = central[:, None, None]
         x_depot = torch.cat((depot, torch.zeros_like(central), central), dim=2)
@@ -144,7 +150,11 @@ class Network(PlanNetwork):
 
 
 def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
-    """Return d_ij / mean d and q_i + q_j of all pairs of locations, with the masks."""
+    """
+    Return d_ij / mean d and q_i + q_j of all pairs of locations, and the masks.
+
+    ``distances`` has shape (B, N', N').
+    """
     real = features.nodes[:, :, None] & features.nodes[:, None, :]
     places = features.nodes.sum(1)
     mean = (distances * real).sum((1, 2)) / (places * (places - 1)).clamp_min(1)
@@ -154,7 +164,12 @@ def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
 
 
 def _vehicle_features(features: Features, fleet_share: bool) -> Tensor:
-    """Return k/M, M (or 1/k, k), Q/Q and Σq/Q of each vehicle k, shape (B, M, 4)."""
+    """
+    Return four features of each vehicle k, shape (B, M, 4).
+
+    They are k/M and M (or 1/k and k without ``fleet_share``), the capacity as a share
+    of itself, which is always 1, and the total demand Σq/Q.
+    """
     one = torch.ones_like(features.vehicles, dtype=features.demands.dtype)
     number = one.cumsum(1)  # k = 1, ..., M
     total = (features.demands * features.nodes).sum(1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Normalisations: from scores of edges to log-probabilities, log Ŷ."""
+"""Normalisations turn scores of edges into log-probabilities, log Ŷ."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NORMALISATIONS", "Normalisation", "allowed_edges", "normalise"]
 
-# Masked scores are finite until the end: a row with nothing but −inf would become NaN.
+# Masked scores become −inf only at the end: a softmax over −inf alone gives NaN.
 _MASKED = -1e9
-_ITERATIONS = 10  # of SoftAssign
+_ITERATIONS = 10  # how often SoftAssign normalises both directions
 
 
 class Normalisation(Protocol):
@@ -57,7 +57,11 @@ NORMALISATIONS: Registry[Normalisation] = Registry(
 def normalise(
     normalisation: Normalisation, scores: Tensor, features: Features
 ) -> Tensor:
-    """Return log Ŷ of scores (B, M, N', N'), −inf where an edge is not allowed."""
+    """
+    Return log Ŷ, the log-probabilities of scores, both of shape (B, M, N', N').
+
+    log Ŷ is −inf where an edge is not allowed.
+    """
     allowed = allowed_edges(features.nodes, features.vehicles)
     logs = scores.float().masked_fill(~allowed, _MASKED)
     logs = normalisation(logs, allowed, features)
@@ -84,27 +88,34 @@ def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
 
 
 def per_vehicle(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-    """Let all edges of a vehicle sum to one, as in the paper."""
+    """Let the probabilities of all edges of a vehicle sum to one, as in the paper."""
     return scores.flatten(2).log_softmax(-1).view_as(scores)
 
 
 def soft_assign(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
     """
-    Let the edges of all vehicles out of a customer sum to one, and those into it.
+    Let the probabilities of the edges out of each customer, and into it, sum to one.
 
-    For the depot, the edges of each vehicle sum to one.
+    The sum runs over all vehicles. At the depot, the edges of each vehicle sum to one.
+    Both directions are normalised alternately; after the last pass, the sums out of
+    each location are exact.
     """
-    logs = _out_of_each(scores)
+    logs = _normalise_outgoing(scores)
     for _ in range(_ITERATIONS):
-        # The sums of padded rows are arbitrary, so they are masked each time.
+        # Normalising raises rows of padding, so they are masked again each time.
         logs = logs.masked_fill(~allowed, _MASKED).transpose(2, 3)
-        logs = _out_of_each(logs).transpose(2, 3).masked_fill(~allowed, _MASKED)
-        logs = _out_of_each(logs)
+        logs = _normalise_outgoing(logs).transpose(2, 3).masked_fill(~allowed, _MASKED)
+        logs = _normalise_outgoing(logs)
     return logs
 
 
-def _out_of_each(logs: Tensor) -> Tensor:
-    """Normalise over (k, j) for each customer i, and over j for the depot of each k."""
+def _normalise_outgoing(logs: Tensor) -> Tensor:
+    """
+    Let the probabilities of the edges out of each location sum to one.
+
+    For a customer i, the sum runs over all vehicles k and ends j; for the depot, it
+    runs over j, for each vehicle separately.
+    """
     total = logs.logsumexp(3, keepdim=True)  # (B, M, N', 1)
     customers = total.logsumexp(1, keepdim=True).expand_as(total)
     depot = torch.arange(logs.shape[2], device=logs.device).view(1, 1, -1, 1) == 0

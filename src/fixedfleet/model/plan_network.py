@@ -1,4 +1,4 @@
-"""The base class of all networks, as training and planning use it, and the registry."""
+"""The base class of all networks, and the registry of their names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Factors(NamedTuple):
     membership
         The log-probability that vehicle k serves customer i, shape (B, N, M).
     neighbours
-        The log-probability that location j is next to customer i, shape (B, N, N').
+        The log-probability that location j is next to customer i in a tour, shape
+        (B, N, N').
     """
 
     membership: Tensor
@@ -42,8 +43,9 @@ class Factors(NamedTuple):
         """
         Return log Ŷ, shape (B, M, N', N').
 
-        Ŷ_kij is a product: the probability that k serves i, times the probability that
-        j is next to i among the locations that k probably visits.
+        Ŷ_kij is the probability that vehicle k serves location i, times the probability
+        that location j is next to i. For the second factor, each j is weighted by the
+        probability that k serves it.
         """
         serves = pad(self.membership.mT, (1, 0))  # (B, M, N'); 0 for the depot
         size = serves.shape[2]
@@ -56,7 +58,7 @@ class Factors(NamedTuple):
         return serves[..., None] + scores.log_softmax(3)
 
     def padded(self, customers: int, vehicles: int) -> Factors:
-        """Return the tables, padded by this many customers and vehicles."""
+        """Return the tables with this many customers and vehicles added as padding."""
         return Factors(
             pad(self.membership, (0, vehicles, 0, customers), value=MASKED),
             pad(self.neighbours, (0, customers, 0, customers), value=MASKED),
@@ -65,7 +67,7 @@ class Factors(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NoSettings:
-    """The settings of a network that has none."""
+    """The default for networks without settings: a dataclass without fields."""
 
 
 class PlanNetwork(nn.Module):
@@ -76,18 +78,19 @@ class PlanNetwork(nn.Module):
     else has a default. Register it with ``@NETWORKS.register("name")``, or name it as
     "module.py:Name".
 
-    **What it is given**: a :class:`fixedfleet.model.Features`, padded. ``nodes`` and
-    ``vehicles`` say what is not padding. Padding must not change a prediction.
+    **Its input** is a padded :class:`fixedfleet.model.Features`. The masks ``nodes``
+    and ``vehicles`` are true for what is not padding. Padding must not change a
+    prediction.
 
-    **What it predicts**: log Ŷ, shape (B, M, N', N'), −inf where
+    **Its prediction** is either log Ŷ, shape (B, M, N', N'), −inf where
     :func:`fixedfleet.model.allowed_edges` is false; or :class:`Factors`. Every decoder
-    takes both. ``forward`` may return something else if the loss needs it; then
+    accepts both. ``forward`` may return something else if the loss needs it; then
     :meth:`read` must turn it into one of these.
 
     Parameters
     ----------
     config
-        The settings, a frozen dataclass; it is kept with the weights.
+        The settings, a frozen dataclass. They are saved in the file of the weights.
 
     Attributes
     ----------
@@ -110,32 +113,34 @@ class PlanNetwork(nn.Module):
 
     def read(self, output: Any) -> Tensor | Factors:
         """
-        Return the prediction in the output of ``forward``: log Ŷ or :class:`Factors`.
+        Return log Ŷ or :class:`Factors`, taken from the output of ``forward``.
         """
         found: Tensor | Factors = output
         return found
 
     def augment(self, coordinates: Tensor, codes: Tensor) -> Tensor:
         """
-        Return coordinates (B, N', 2) of the instances, rotated or mirrored at random.
+        Return the coordinates (B, N', 2), with each instance rotated or mirrored.
 
-        By default, a symmetry of the square is applied to each instance.
+        The default applies one of the eight symmetries of the square.
 
         Parameters
         ----------
         coordinates
             Coordinates inside the unit square.
         codes
-            A random whole number below 65,536 for each instance, shape (B,).
+            A random whole number below 65,536 for each instance, shape (B,). It chooses
+            the rotation or symmetry.
         """
         return symmetry(coordinates, codes)
 
     def required_bytes(self, size: int, nodes: int, vehicles: int) -> int:
         """
-        Return about how many bytes a prediction takes at its peak.
+        Return an estimate of the peak memory of a prediction, in bytes.
 
-        Large batches are divided according to this number, and a prediction that cannot
-        fit into memory is refused. The default counts six tensors of the shape of Ŷ.
+        Large batches are split according to this estimate, and a prediction that does
+        not fit into memory is refused. The default counts six tensors of the shape of
+        Ŷ.
 
         Parameters
         ----------
@@ -145,18 +150,22 @@ class PlanNetwork(nn.Module):
         return 4 * 6 * size * vehicles * nodes**2
 
     def compile_parts(self) -> None:
-        """Compile the network for training on a GPU: once for each batch shape."""
+        """Compile the network for training on a GPU, once for each batch shape."""
         self.compile(dynamic=False)
 
     def fuse(self, fused: bool = True) -> Self:
         """
-        Choose whether the network's own GPU kernels are used; the default has none.
+        Switch the network's own GPU kernels on or off, and return the network.
+
+        The base class has no such kernels and does nothing.
         """
         return self
 
     def reduce_weights(self) -> None:
         """
-        Convert weights to bfloat16 for predictions on a CPU; by default, do nothing.
+        Convert weights to bfloat16 for predictions on a CPU.
+
+        The base class does nothing.
         """
 
 
@@ -171,7 +180,9 @@ NETWORKS: Registry[type[PlanNetwork]] = Registry(
 
 def make_config(name: str, settings: Mapping[str, Any]) -> Any:
     """
-    Return the settings of the network with this name; those left out have defaults.
+    Return the configuration of a registered network, made from these settings.
+
+    Settings that are left out get their defaults.
 
     Raises
     ------

@@ -1,4 +1,8 @@
-"""The paper's layer: max pooling over all other elements, weighted by "priming"."""
+"""
+The layer of the paper's network: max pooling over all other locations and vehicles.
+
+Learned weights, which the paper calls "priming", multiply the pooled messages.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +19,17 @@ __all__ = [
     "leave_one_out_max",
 ]
 
-# Numbers that the largest temporary tensor holds outside the kernels.
+# Elements of the largest temporary tensor, if the Triton kernels are not used.
 _CHUNK = 2**24
 
 
 class Priming(nn.Module):
     """
-    Weights of the messages between locations, one per channel.
+    The paper's "priming": learned weights of the messages between locations.
 
-    w_ij = γ_d · exp(−τ_d · d_ij / mean d) + γ_q · τ_q · (q_i + q_j) + β
+    w_ij = γ_d · exp(−τ_d · d_ij / mean d) + γ_q · τ_q · (q_i + q_j) + β, where d_ij is
+    the distance, q_i a demand, and each Greek letter a vector with one number per
+    channel.
 
     Parameters
     ----------
@@ -40,7 +46,12 @@ class Priming(nn.Module):
         self.offset = nn.Parameter(torch.zeros(width))
 
     def forward(self, distances: Tensor, demands: Tensor) -> Tensor:
-        """Return the weights of pairs, from d_ij / mean d and q_i + q_j."""
+        """
+        Return the weights w_ij of pairs, shape (…, d).
+
+        ``distances`` are d_ij / mean d, and ``demands`` are q_i + q_j. Their last axis
+        has length 1 or d.
+        """
         gain, rate, demand, offset = self.values()
         return gain * torch.exp(-rate * distances) + demand * demands + offset
 
@@ -59,7 +70,9 @@ def _winners(
     priming: Priming,
 ) -> Tensor:
     """
-    Return which j has the largest h_j ⊙ w_ij in each channel of i, shape (B, I, d).
+    Return the j with the largest h_j ⊙ w_ij, for each i and channel, shape (B, I, d).
+
+    The arguments are those of :func:`leave_one_out_max`.
     """
     rows = max(1, _CHUNK // max(1, messages.numel()))  # a few i at a time
     winners = []
@@ -82,9 +95,9 @@ def leave_one_out_max(
     """
     Return max_j h_j ⊙ w_ij over the allowed j, per channel, shape (B, I, d).
 
-    Only the winning j of a channel has a gradient. So the winners are found first,
-    without gradients, and then only their weights are computed again. No tensor of
-    shape (B, I, J, d) is kept.
+    Only the j with the maximum receives a gradient. So these j are found first, without
+    gradients, and then only their weights are computed again. No tensor of shape
+    (B, I, J, d) is stored.
 
     Parameters
     ----------
@@ -95,8 +108,8 @@ def leave_one_out_max(
     demands
         q_i + q_j, shape (B, I, J).
     allowed
-        From which j each i takes messages, shape (B, I, J); an i without any gets
-        zeros.
+        Which j count for each i, shape (B, I, J). If no j counts for an i, the result
+        is 0.
     priming
         Computes the weights w_ij.
     """
@@ -108,10 +121,11 @@ def leave_one_out_max(
 
 def _others_max(messages: Tensor, real: Tensor) -> Tensor:
     """
-    Return the maximum over the other elements of a group, unweighted, (B, K, d).
+    Return for each element the maximum over all others, per channel, (B, K, d).
 
-    It is the largest element of the group, or the second largest for the largest
-    itself. Each is a sum of one element and zeros, so that only it has a gradient.
+    It is the largest element, or for the largest itself the second largest. It is
+    computed as a sum of this element and zeros, so that only this element receives a
+    gradient. ``real`` is false for padding, shape (B, K).
     """
     place = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
     rest = messages.masked_fill(~real[..., None], -math.inf)
@@ -125,7 +139,7 @@ def _others_max(messages: Tensor, real: Tensor) -> Tensor:
 
 class Pairs(NamedTuple):
     """
-    What max pooling needs to know about the instances.
+    The features of pairs of locations for max pooling, and the masks of padding.
 
     Attributes
     ----------
@@ -145,8 +159,9 @@ class MaxPoolingLayer(nn.Module):
     """
     The paper's layer: max pooling over depot, customers and vehicles; two sublayers.
 
-    The first is a linear map of [h; c_dep; c_cus; c_veh], the second is fully connected
-    with one hidden layer. Each has a residual and a norm.
+    The first sublayer is a linear map of the embedding h and the three pooled contexts,
+    [h; c_dep; c_cus; c_veh]. The second has one hidden layer. Each is followed by a
+    residual connection and a layer norm.
     """
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -162,7 +177,7 @@ class MaxPoolingLayer(nn.Module):
     def forward(
         self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor]:
-        """Return the next embeddings (B, N', d) and (B, M, d)."""
+        """Return the next embeddings: locations (B, N', d), vehicles (B, M, d)."""
         contexts = self.contexts(nodes, vehicles, pairs, priming)
         h = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
         h = self.mix_norm(h + self.mix(torch.cat((h, *contexts), dim=2)))
@@ -173,9 +188,10 @@ class MaxPoolingLayer(nn.Module):
         self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor, Tensor]:
         """
-        Return the contexts c_dep, c_cus, c_veh, each (B, N' + M, d).
+        Return the contexts c_dep, c_cus and c_veh, each of shape (B, N' + M, d).
 
-        A location takes part in its own group's maximum, with the weight β alone.
+        They are maxima over the depot, the customers and the vehicles. A location also
+        counts in the maximum over its own group, with the weight β alone.
         """
         n, m = nodes.shape[1], vehicles.shape[1]
         depot = nodes[:, :1]

@@ -1,4 +1,4 @@
-"""The universal network: it predicts the vehicle of each customer, for any size."""
+"""The universal network, for all sizes: it predicts the vehicle of each customer."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class UniversalConfig:
     layers
         Layers of attention per round.
     rounds
-        How often the network predicts. From the second round on it sees its previous
-        prediction; these rounds share their weights.
+        How often the network predicts. From the second round on, its previous
+        prediction is part of its input; these rounds share their weights.
     transport
-        Steps that lower the scores of overloaded vehicles, after each round.
+        The number of steps after each round that lower the scores of overloaded
+        vehicles.
 
     Raises
     ------
@@ -89,8 +90,10 @@ class Rounds(NamedTuple):
 
 class _Scene(NamedTuple):
     """
-    The input of the layers: instances relative to their depot, in units of the mean
-    distance between two locations. T = N' + M is the number of elements.
+    The instances as the layers need them.
+
+    The depot is the origin, and the mean distance between two locations is 1. Depot,
+    customers and vehicles are the T = N' + M elements that attend to each other.
     """
 
     points: Tensor  # (B, N', 2)
@@ -99,16 +102,18 @@ class _Scene(NamedTuple):
     vehicles: Tensor  # which vehicles are not padding, (B, M)
     density: Tensor  # √N, about 1 / the distance between neighbours, (B,)
     shape: Tensor  # Σq/MQ, log M and log N, (B, 3)
-    mask: Tensor  # 0 where element i attends to j, else far below, (B, 1, T, T)
-    kinds: Tensor  # 1 at the kind of a pair of elements, (B, 6, T, T)
+    mask: Tensor  # 0 where element i attends to j, otherwise −10⁴, (B, 1, T, T)
+    kinds: Tensor  # the kind of each pair of elements, one-hot, (B, 6, T, T)
 
 
 class UniversalNetwork(PlanNetwork):
     """
     The network for all sizes: attention over depot, customers and vehicles, in rounds.
 
-    A vehicle begins at the centre of its share of a sweep around the depot. After each
-    round it moves to the centre of the customers that it probably serves.
+    Each vehicle has a position. First, the customers are sorted by their angle around
+    the depot and divided among the vehicles, and each vehicle is placed at the centre
+    of its customers. After each round, it moves to the centre of the customers that it
+    probably serves.
 
     Parameters
     ----------
@@ -138,7 +143,7 @@ class UniversalNetwork(PlanNetwork):
     def forward(self, features: Features) -> Rounds:
         """Return the predictions of all rounds."""
         with torch.autocast(features.demands.device.type, enabled=False):
-            scene = _look(features)
+            scene = _make_scene(features)
             anchors, needed = sweep_anchors(
                 features._replace(coordinates=scene.points, demands=scene.demands)
             )
@@ -156,7 +161,7 @@ class UniversalNetwork(PlanNetwork):
         membership = [found.membership]
         for _ in range(1, self.config.rounds):
             with torch.autocast(features.demands.device.type, enabled=False):
-                seen = _look_again(scene, membership[-1])
+                seen = _make_feedback(scene, membership[-1])
             step = torch.cat(
                 (
                     torch.zeros_like(tokens[:, :1]),
@@ -175,12 +180,14 @@ class UniversalNetwork(PlanNetwork):
 
     def augment(self, coordinates: Tensor, codes: Tensor) -> Tensor:
         """
-        Return the coordinates rotated by any angle; the network has no special axes.
+        Return the coordinates, each instance rotated by an angle of its own.
+
+        Any angle is possible, because the network treats all directions alike.
         """
         return rotation(coordinates, codes)
 
     def required_bytes(self, size: int, nodes: int, vehicles: int) -> int:
-        """Return about how many bytes a prediction takes at its peak."""
+        """Return an estimate of the peak memory of a prediction, in bytes."""
         config, tokens = self.config, nodes + vehicles
         pairs = size * tokens**2 * (100 + 2 * config.layers * config.heads)
         width = 8 * config.width + 2 * config.hidden
@@ -188,14 +195,14 @@ class UniversalNetwork(PlanNetwork):
 
     def reduce_weights(self) -> None:
         """
-        Convert the weights of matrix products to bfloat16, to predict under autocast.
+        Convert the weights of matrix products to bfloat16, for predictions on a CPU.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 module.to(torch.bfloat16)
 
     def compile_parts(self) -> None:
-        """Compile layers and biases once per batch shape; all rounds share the code."""
+        """Compile layers and biases for each batch shape; all rounds share the code."""
         torch._dynamo.config.recompile_limit = 64
         for kind in (_Layer, _PairBias):
             compiled = torch.compile(kind.forward, dynamic=False)
@@ -203,8 +210,12 @@ class UniversalNetwork(PlanNetwork):
                 if isinstance(module, kind):
                     module.__dict__["forward"] = partial(compiled, module)
 
-    def _neighbours(self, found: _Found, nodes: Tensor) -> Tensor:
-        """Return the log-probability that j is next to customer i, (B, N, N')."""
+    def _neighbours(self, found: _RoundOutput, nodes: Tensor) -> Tensor:
+        """
+        Return the log-probability that location j is next to customer i, (B, N, N').
+
+        ``nodes`` is false for padding, shape (B, N').
+        """
         n = nodes.shape[1]
         places = found.normed[:, :n]
         scores: Tensor = self.tail(places[:, 1:]) @ self.head(places).mT
@@ -214,17 +225,17 @@ class UniversalNetwork(PlanNetwork):
         return scores.masked_fill(~nodes[:, None] | own, MASKED).log_softmax(2)
 
 
-class _Found(NamedTuple):
+class _RoundOutput(NamedTuple):
     """The output of one round of layers."""
 
     tokens: Tensor  # (B, T, d)
     normed: Tensor  # the same after the last norm
     membership: Tensor  # log-probabilities, (B, N, M)
-    pair_scores: Tensor  # scores of pairs for membership and neighbours, (B, 2, T, T)
+    pair_scores: Tensor  # added to the scores of membership, neighbours, (B, 2, T, T)
 
 
 class _Round(nn.Module):
-    """Some layers of attention, and a prediction from their result."""
+    """One round: layers of attention, then a prediction from their result."""
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -238,12 +249,21 @@ class _Round(nn.Module):
 
     def forward(
         self, tokens: Tensor, scene: _Scene, anchors: Tensor, served: Tensor | None
-    ) -> _Found:
+    ) -> _RoundOutput:
         """
         Return the embeddings after this round, and its prediction.
 
-        ``anchors`` are the places of the vehicles, (B, M, 2), and ``served`` the
-        probabilities of the previous round, (B, N, M).
+        Parameters
+        ----------
+        tokens
+            The embeddings before this round, shape (B, T, d).
+        scene
+            The instances.
+        anchors
+            The positions of the vehicles, shape (B, M, 2).
+        served
+            The probabilities that vehicle k serves customer i, from the previous round,
+            shape (B, N, M). None in the first round.
         """
         biases, scores = self.pairs(scene, anchors, served)
         for layer, bias in zip(self.layers, biases.unbind(0), strict=True):
@@ -255,11 +275,11 @@ class _Round(nn.Module):
         logits = logits + scores[:, 0, 1:n, n:].float()
         with torch.autocast(tokens.device.type, enabled=False):
             membership = _transport(logits, scene, self.transport)
-        return _Found(tokens, normed, membership, scores)
+        return _RoundOutput(tokens, normed, membership, scores)
 
 
 class _PairBias(nn.Module):
-    """Computes attention biases and two scores from the features of pairs."""
+    """Computes the attention biases and two scores of each pair of elements."""
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -271,29 +291,30 @@ class _PairBias(nn.Module):
         self, scene: _Scene, anchors: Tensor, served: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """
-        Return biases (layers, B, heads, T, T), and scores (B, 2, T, T).
+        Return the attention biases of all layers, and two scores of each pair.
 
-        The features of pairs are stored channel by channel, the layout in which
-        attention needs the biases. Copying them into another layout would take longer
-        than all matrix products.
+        The biases have shape (layers, B, heads, T, T). The scores have shape
+        (B, 2, T, T); they are added to those of membership and of neighbours. The
+        channels come before the pairs, because attention needs the biases in this
+        layout; copying them into it would take longer than all matrix products.
         """
         with torch.autocast(anchors.device.type, enabled=False):
             planes = _pair_features(scene, anchors, served)
         size, _, *area = planes.shape
-        hidden = F.gelu(_from_left(self.pair, planes.flatten(2)))
-        found = _from_left(self.bias, hidden).view(size, -1, *area)
+        hidden = F.gelu(_apply_to_columns(self.pair, planes.flatten(2)))
+        found = _apply_to_columns(self.bias, hidden).view(size, -1, *area)
         biases = found[:, :-2].add_(scene.mask).view(size, *self.shape, *area)
         return biases.transpose(0, 1), found[:, -2:]
 
 
-def _from_left(linear: nn.Linear, columns: Tensor) -> Tensor:
+def _apply_to_columns(linear: nn.Linear, columns: Tensor) -> Tensor:
     """Apply a linear layer to columns (B, inputs, n); return shape (B, outputs, n)."""
     weight = linear.weight.expand(len(columns), -1, -1)
     return torch.baddbmm(linear.bias[:, None], weight, columns)
 
 
 class _Layer(nn.Module):
-    """Attention to all other elements, then a feed-forward step."""
+    """A layer: attention to all other elements, then a feed-forward step."""
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -307,7 +328,11 @@ class _Layer(nn.Module):
         self.down = nn.Linear(hidden, width)
 
     def forward(self, tokens: Tensor, bias: Tensor) -> Tensor:
-        """Return the next embeddings; the bias has shape (B, heads, T, T)."""
+        """
+        Return the next embeddings, shape (B, T, d).
+
+        ``bias`` is added to the attention scores, shape (B, heads, T, T).
+        """
         b, t, d = tokens.shape
         split = self.project(self.norm_attention(tokens)).view(b, t, 3, self.heads, -1)
         query, key, value = split.permute(2, 0, 3, 1, 4)  # each (B, heads, T, d/heads)
@@ -319,8 +344,13 @@ class _Layer(nn.Module):
         return tokens + fed
 
 
-def _look(features: Features) -> _Scene:
-    """Return instances relative to the depot, divided by the mean distance."""
+def _make_scene(features: Features) -> _Scene:
+    """
+    Return the instances as the layers need them.
+
+    Coordinates are relative to the depot and divided by the mean distance between two
+    locations.
+    """
     nodes, vehicles = features.nodes, features.vehicles
     points = (features.coordinates - features.coordinates[:, :1]) * nodes[..., None]
     demands = features.demands * nodes
@@ -333,12 +363,12 @@ def _look(features: Features) -> _Scene:
     shape = (demands.sum(1) / fleet, fleet.log() / 3, customers.log() / 5)
     real = torch.cat((nodes, vehicles), dim=1)
     place = torch.arange(real.shape[1], device=real.device)
-    heard = real[:, None] & (place[:, None] != place)  # (B, T, T)
+    attended = real[:, None] & (place[:, None] != place)  # (B, T, T)
     # The groups are computed by comparisons, one by one. A number or a list would be
     # copied from the host, which is not allowed while a CUDA graph is captured.
     group = (place > 0).long() + (place >= nodes.shape[1]).long()
     kinds = 3 * group[:, None] + group
-    told = torch.stack([kinds == known for known in _KINDS]).to(points.dtype)
+    one_hot = torch.stack([kinds == known for known in _KINDS]).to(points.dtype)
     return _Scene(
         points=points,
         demands=demands,
@@ -346,8 +376,8 @@ def _look(features: Features) -> _Scene:
         vehicles=vehicles,
         density=customers.sqrt(),
         shape=torch.stack(shape, dim=1),
-        mask=torch.where(heard, 0.0, MASKED)[:, None],
-        kinds=told.expand(len(points), -1, -1, -1),
+        mask=torch.where(attended, 0.0, MASKED)[:, None],
+        kinds=one_hot.expand(len(points), -1, -1, -1),
     )
 
 
@@ -385,7 +415,13 @@ def _customer_features(scene: _Scene) -> Tensor:
 
 
 def _vehicle_features(scene: _Scene, anchors: Tensor, needed: Tensor) -> Tensor:
-    """Return ten features of each vehicle: place, direction, number, instance size."""
+    """
+    Return ten features of each vehicle, shape (B, M, 10).
+
+    They describe its position, its direction from the depot, whether it is needed, its
+    number, and the instance as a whole. ``anchors`` are the positions, (B, M, 2), and
+    ``needed`` says which vehicles are needed, (B, M).
+    """
     away = anchors.norm(dim=2, keepdim=True)
     number = scene.vehicles.cumsum(1) / scene.vehicles.sum(1, keepdim=True)
     return torch.cat(
@@ -401,7 +437,7 @@ def _vehicle_features(scene: _Scene, anchors: Tensor, needed: Tensor) -> Tensor:
     )
 
 
-class _Seen(NamedTuple):
+class _Feedback(NamedTuple):
     """The prediction of one round, as features for the next round."""
 
     anchors: Tensor  # centres of the customers of each vehicle, (B, M, 2)
@@ -410,8 +446,12 @@ class _Seen(NamedTuple):
     vehicles: Tensor  # features, (B, M, 8)
 
 
-def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
-    """Turn a round's prediction, shape (B, N, M), into features for the next round."""
+def _make_feedback(scene: _Scene, membership: Tensor) -> _Feedback:
+    """
+    Return the features that the next round computes from this round's prediction.
+
+    ``membership`` holds the log-probabilities of this round, shape (B, N, M).
+    """
     points = scene.points[:, 1:]
     served = membership.exp() * scene.real[..., None]
     shares = served / served.sum(1, keepdim=True).clamp_min(_TINY)
@@ -426,7 +466,7 @@ def _look_again(scene: _Scene, membership: Tensor) -> _Seen:
     entropy = -(served * membership.clamp_min(-20)).sum(2, keepdim=True)
     surest = served.amax(2, keepdim=True)
     vehicles = (anchors, away, anchors / away.clamp_min(_TINY), loads, count, spread)
-    return _Seen(
+    return _Feedback(
         anchors=anchors,
         served=served,
         customers=torch.cat((surest, entropy, served @ anchors - points), dim=2),
@@ -438,9 +478,9 @@ def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Ten
     """
     Return 14 features of each pair of elements, shape (B, 14, T, T).
 
-    The T = N' + M elements are depot, customers and vehicles, these at their anchors.
-    Among the features are distance, angle, demand, and the probability that one vehicle
-    serves both, which is 0 if ``served`` is None.
+    The T = N' + M elements are depot, customers and vehicles. A vehicle's position is
+    its anchor. Among the features are distance, angle, demand, and the probability that
+    one vehicle serves both elements, which is 0 if ``served`` is None.
     """
     points = torch.cat((scene.points, anchors), dim=1)
     distances = _distances(points)
@@ -468,10 +508,11 @@ def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Ten
 
 def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
     """
-    Return log-probabilities (B, N, M) whose expected loads respect the capacity.
+    Return log-probabilities (B, N, M) after moving demand off overloaded vehicles.
 
     Each step lowers the scores of every overloaded vehicle by the logarithm of its
-    load, as Sinkhorn's algorithm does with an upper bound on the columns.
+    expected load, in units of the capacity. This is Sinkhorn's algorithm with an upper
+    bound on the sum of each column.
     """
     logits = logits.masked_fill(~scene.vehicles[:, None], MASKED)
     price = torch.zeros_like(logits[:, :1])

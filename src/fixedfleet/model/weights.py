@@ -1,4 +1,4 @@
-"""Networks as files: safetensors with the configuration inside, never a pickle."""
+"""Save and load networks as safetensors files, which also hold their settings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _log = logging.getLogger("fixedfleet")
 
 FORMAT = "1"
 DEFAULT_MODEL = "universal"
-"""The shipped network that is taken unless another one is named."""
+"""The shipped network that is used unless the user names another one."""
 SHIPPED = Path(__file__).parent / "shipped"
 _KIND = "fixedfleet network"
 
@@ -63,11 +63,11 @@ class StoredModel:
     Attributes
     ----------
     name, path
-        The name to load it by, and the file.
+        The name of the file without its ending, and the file.
     network, config
-        The name of its class in :data:`NETWORKS`, and its settings.
+        The name of the network's class in :data:`NETWORKS`, and its settings.
     card
-        Facts about its training and its results, as given when it was saved.
+        Facts about the training and its results, as given when the network was saved.
     """
 
     name: str
@@ -100,7 +100,7 @@ def save_model(
     path
         The file, usually ``….safetensors``.
     card
-        Facts about the training and the results, as JSON can hold them.
+        Facts about the training and its results, of types that JSON can store.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def load_model(
     name: str | os.PathLike[str], device: torch.device | str = "cpu"
 ) -> PlanNetwork:
     """
-    Load a shipped network by its name, or any network by its path, ready to predict.
+    Return a network that is ready to predict: a shipped one by name, or one by path.
 
     Raises
     ------
@@ -165,13 +165,13 @@ def load_once(
     precision: Precision | None = None,
 ) -> PlanNetwork:
     """
-    Load a network as :func:`load_model` does, and keep it for the next prediction.
+    Load a network as :func:`load_model` does, and cache it for later calls.
 
-    A file that has changed since, for example by another training, is loaded again. If
-    a network is to predict in bfloat16 on a CPU, its weights are converted once
+    A file that has changed since it was cached is loaded again. If the network is to
+    predict in bfloat16 on a CPU, its weights are converted once
     (:meth:`PlanNetwork.reduce_weights`), because converting them in each prediction
-    takes longer than the matrix products. bfloat16 is the default on a CPU with
-    instructions for it.
+    takes longer than the matrix products. With ``precision=None``, bfloat16 is used on
+    CPUs that have instructions for it.
     """
     path = find_model(name)
     facts = path.stat()
@@ -194,7 +194,11 @@ def _load_kept(
 def check_weights(
     path: Path, found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]
 ) -> None:
-    """Raise InputError unless a file has the weights that a network needs."""
+    """
+    Raise InputError unless the weights in a file have the right names and shapes.
+
+    ``found`` are the weights in the file ``path``, ``wanted`` those of the network.
+    """
     for key in sorted(wanted.keys() | found.keys()):
         if key not in found or key not in wanted:
             what = "lacks" if key in wanted else "has an unknown"
@@ -237,7 +241,11 @@ def find_model(name: str | os.PathLike[str]) -> Path:
 
 
 def _describe(path: Path, metadata: Mapping[str, str]) -> StoredModel:
-    """Return the description that a file's metadata hold."""
+    """
+    Return the description of a network, read from the metadata of its file.
+
+    InputError is raised if the file cannot be used.
+    """
     if metadata.get("kind") != _KIND:
         raise InputError(f"{path} is a safetensors file, but not a fixedfleet network")
     if metadata.get("format") != FORMAT:
@@ -264,7 +272,9 @@ def _describe(path: Path, metadata: Mapping[str, str]) -> StoredModel:
 
 def named_parts(network: str, settings: Mapping[str, Any]) -> dict[str, Registry[Any]]:
     """
-    Return the names of the registered parts that a network needs, and the registries.
+    Return the registered parts that a network needs, as name → registry.
+
+    They are the network's class, and its normalisation if it has one.
     """
     found: dict[str, Registry[Any]] = {network: NETWORKS}
     if normalisation := settings.get("normalisation"):
@@ -274,17 +284,17 @@ def named_parts(network: str, settings: Mapping[str, Any]) -> dict[str, Registry
 
 def _check_part(path: Path, name: str, registry: Registry[Any], source: str) -> None:
     """
-    Raise InputError unless this process knows a part that a network needs.
+    Raise InputError unless a part that a network needs is registered in this process.
 
     ``source`` is the hash of the part's source code when the network was saved. If the
     present source differs, a warning is logged.
     """
     if not registry.find_loaded(name):
-        # A network's file must not make this process run code that it names.
+        # The part is not loaded from here: a file of weights must not run any code.
         file, _, own = name.rpartition(":")
         beside = path.with_name(Path(file or "FILE.py").name)
         if source and source_hash(f"{beside}:{own}") == source:
-            file = str(beside)  # the training left a copy beside the network's file
+            file = str(beside)  # training copies the code beside the network's file
         file = file or "FILE.py"
         raise InputError(
             f"the {registry.kind} {name!r} is not loaded: add --parts {file} to the "
@@ -305,7 +315,9 @@ def write_tensors(
     tensors: Mapping[str, Tensor],
     metadata: Mapping[str, str],
 ) -> None:
-    """Write tensors and text to a safetensors file, completely or not at all."""
+    """
+    Write tensors and metadata to a safetensors file, completely or not at all.
+    """
     safetensors = require("safetensors.torch", "network", "saving a network")
     data = safetensors.save(dict(tensors), metadata=dict(metadata))
     with replacing(path) as file:
@@ -313,7 +325,7 @@ def write_tensors(
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Return the text in a safetensors file, without its tensors."""
+    """Return the metadata of a safetensors file; the tensors are not read."""
     with _opened(path) as file:
         return dict(file.metadata() or {})
 
@@ -321,7 +333,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 def read_tensors(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors and the text in a safetensors file."""
+    """Return the tensors and the metadata of a safetensors file."""
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         return tensors, dict(file.metadata() or {})
@@ -329,7 +341,7 @@ def read_tensors(
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open a safetensors file; raise InputError if there is none or it is corrupt."""
+    """Open a safetensors file; raise InputError if it is missing or corrupt."""
     safetensors = require("safetensors", "network", "loading a network")
     try:
         with safetensors.safe_open(os.fspath(path), framework="pt") as file:

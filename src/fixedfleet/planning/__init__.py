@@ -1,4 +1,9 @@
-"""From a prediction Ŷ to plans: prediction, decoders, repairs."""
+"""
+From a prediction Ŷ to plans: prediction, decoders, repairs.
+
+Tensors of tours have shape (B, M, N): B instances, M vehicles, N customers. A tour
+holds its customers in visiting order, then zeros. N' = N + 1 counts the depot too.
+"""
 
 # ruff: noqa: E402  # if torch is missing, `require` says so before anything imports it
 from fixedfleet.errors import require

@@ -14,29 +14,31 @@ if TYPE_CHECKING:
 __all__ = ["CHAIN_LIMIT", "DEPTH", "WORK_LIMIT", "assign"]
 
 DEPTH = 4  # the largest number of moves in a chain
-CHAIN_LIMIT = 200  # moves tried after the same first two customers
-WORK_LIMIT = 1000  # moves tried per customer of an instance
-_NO_SECOND = -(2**40)  # the value of a second vehicle if only one has room
+CHAIN_LIMIT = 200  # the most moves tried for chains with the same first two customers
+WORK_LIMIT = 1000  # the most moves tried per instance, times its number of customers
+_NO_SECOND = -(2**40)  # the value of a second-best vehicle if only one has room
 
 
 class _State(NamedTuple):
     """
-    One instance and its assignment; fields without a comment are as in :func:`assign`.
+    One instance, its assignment, and the chain of moves that is being tried.
+
+    Fields without a comment are as in :func:`assign`.
     """
 
     value: Any
     order: Any
     demands: Any
     room: Any
-    costs: Any  # of leaving a customer out, shape (N',)
+    costs: Any  # the cost of leaving a customer unassigned, shape (N',)
     left: Any  # the room left in each vehicle, shape (M,)
-    vehicle: Any  # shape (N',)
+    vehicle: Any
     following: Any  # the next customer of the same vehicle, or 0, shape (N',)
     head: Any  # the first customer of each vehicle, or 0, shape (M,)
-    # Customers and vehicles of the moves: of this chain, and of the best, (2, DEPTH).
-    path: Any
-    best: Any
-    gains: Any  # what the moves before each one gain together, shape (DEPTH,)
+    # A chain of moves: row 0 has the customers, row 1 their new vehicles, (2, DEPTH).
+    path: Any  # the chain that is being tried
+    best: Any  # the best chain so far
+    gains: Any  # the total gain of all moves before each move, shape (DEPTH,)
     rank: Any  # how many vehicles were tried for each move, shape (DEPTH,)
 
 
@@ -52,35 +54,39 @@ def assign(
     """
     Assign the customers of one instance so that the sum of their values is large.
 
-    First, the customer that would lose most if its best vehicle filled up is assigned,
-    again and again. Then chains of moves increase the value. The first move of a chain
-    takes a customer to a better vehicle. If that overloads the vehicle, the next move
-    takes one of its customers to any other vehicle, and so on. After each move, the
-    total gain of the chain must be positive. Of the chains that begin with a customer
-    and end without an overloaded vehicle, the best one is made. This is repeated for
-    all customers until no chain is left or the limit of the work is reached.
+    First, customers are assigned one by one. The next one is always the customer with
+    the largest regret: the one that loses most value if it gets its second-best vehicle
+    instead of its best one.
 
-    An unassigned customer is in vehicle M, which has room for all. Its value there is
-    so low that chains first increase the demand that is assigned.
+    Then chains of moves increase the value. The first move of a chain takes a customer
+    to a better vehicle. If that overloads the vehicle, the next move takes one of its
+    customers to any other vehicle, and so on. After each move, the total gain of the
+    chain must be positive. For each customer, the best chain that begins with it and
+    leaves no vehicle overloaded is made. This is repeated until no chain improves the
+    assignment, or WORK_LIMIT is reached.
+
+    Unassigned customers are treated as if vehicle M, with room for all, served them.
+    Their value there is so low that chains first increase the assigned demand.
 
     Parameters
     ----------
     vehicle
-        The vehicle of each location, shape (N',), within the capacity; M for all that
-        have none. It is changed in place.
+        The vehicle of each location, shape (N',), within the capacity; M for a location
+        without a vehicle. The array is changed in place.
     value
         The value of each location in each vehicle, shape (N', M).
     order
         The vehicles of each location, the best value first, shape (N', M).
     demands
-        Whole units, shape (N',).
+        Demands as whole numbers, shape (N',).
     customers
         Which locations are customers, shape (N',).
     room
         The capacity of each vehicle, shape (M,); −1 for padding.
     """
     n, m = value.shape
-    # Leaving a customer out costs more than any values, and more for a larger demand.
+    # An unassigned customer costs more than any values can gain, and the more, the
+    # larger its demand is.
     costs = ((demands * 1024) // max(1, room.max()) + 1) << 32
     left = room.copy()
     for customer in range(1, n):
@@ -117,7 +123,12 @@ def assign(
 
 @compiled(_nrt=False)
 def _assign_by_regret(state: _State, customers: Any) -> None:
-    """Assign the customer with the largest regret until none fits; ties by demand."""
+    """
+    Assign the customer with the largest regret, again and again, until none fits.
+
+    Regret is the value of the best vehicle with room minus that of the second-best one.
+    Of customers with equal regret, the one with the larger demand comes first.
+    """
     value, demands, vehicle = state.value, state.demands, state.vehicle
     n, m = value.shape
     while True:
@@ -146,7 +157,7 @@ def _assign_by_regret(state: _State, customers: Any) -> None:
 
 @compiled(_nrt=False)
 def _move(state: _State, customer: int, k: int) -> None:
-    """Move a customer to another vehicle."""
+    """Move a customer to vehicle k, or make it unassigned if k is M."""
     before, m = state.vehicle[customer], len(state.room)
     if before < m:
         state.left[before] += state.demands[customer]
@@ -169,9 +180,13 @@ def _link(state: _State) -> None:
 
 @compiled(_nrt=False)
 def _improve(state: _State, customer: int) -> tuple[int, bool]:
-    """Make the best chain that begins with this customer; return the moves tried."""
+    """
+    Make the best chain that begins with this customer, if one improves the assignment.
+
+    Return the number of moves tried, and whether a chain was made.
+    """
     demand, before = state.demands[customer], state.vehicle[customer]
-    most: Any = np.int64(0)  # a plain 0 would make Numba compile all for two types
+    most: Any = np.int64(0)  # with a plain 0, Numba would compile twice, for two types
     length: Any = np.int64(0)
     tried = 0
     state.path[0, 0] = customer
@@ -203,7 +218,7 @@ def _improve(state: _State, customer: int) -> tuple[int, bool]:
 
 @compiled(_nrt=False)
 def _keep(state: _State, moves: int) -> int:
-    """Keep the path as the best chain; return the number of its moves."""
+    """Copy the first moves of the path to ``best``; return their number."""
     for move in range(moves):
         state.best[0, move] = state.path[0, move]
         state.best[1, move] = state.path[1, move]
@@ -212,7 +227,7 @@ def _keep(state: _State, moves: int) -> int:
 
 @compiled(_nrt=False)
 def _worth(state: _State, customer: int, k: int) -> Any:
-    """Return the value of a customer in vehicle k; if k is M, of leaving it out."""
+    """Return the value of a customer in vehicle k, or of no vehicle if k is M."""
     if k < len(state.room):
         return np.int64(state.value[customer, k])
     return -state.costs[customer]
@@ -223,11 +238,21 @@ def _explore(
     state: _State, gain: int, ejected: int, most: int, length: int
 ) -> tuple[int, int, int]:
     """
-    Try all chains that begin with the path's first move and then move ``ejected``.
+    Try all chains whose first move is that of the path and whose second is ``ejected``.
 
-    The first move gains ``gain``. ``most`` is the gain of the best chain so far, and
-    ``length`` the number of its moves. Return the number of moves tried, and both
-    updated.
+    Parameters
+    ----------
+    gain
+        The gain of the first move.
+    ejected
+        The customer that the second move takes out of the overloaded vehicle.
+    most, length
+        The gain of the best chain so far, and the number of its moves.
+
+    Returns
+    -------
+    tuple
+        The number of moves tried, and the new values of ``most`` and ``length``.
     """
     path, rank = state.path, state.rank
     level, tried = 1, 0
@@ -239,7 +264,7 @@ def _explore(
             worth = _worth(state, customer, state.vehicle[customer])
             total = state.gains[level] + _worth(state, customer, k) - worth
             tried += 1
-        if total <= 0:  # the next customer of the same vehicle, or else one level back
+        if total <= 0:  # try the next customer of the same vehicle; if none, go back
             other = 0
             if level > 1 and tried < CHAIN_LIMIT:
                 other = _not_on_path(state, level, state.following[path[0, level]])
@@ -262,7 +287,11 @@ def _explore(
 
 @compiled(_nrt=False)
 def _next_move(state: _State, level: int) -> bool:
-    """Try the next vehicle for the last customer on the path; False if none is left."""
+    """
+    Put the next vehicle for the path's last customer on the path.
+
+    Return False if all vehicles have been tried.
+    """
     customer, m = state.path[0, level], len(state.room)
     before = state.vehicle[customer]
     while state.rank[level] <= m:
@@ -277,7 +306,12 @@ def _next_move(state: _State, level: int) -> bool:
 
 @compiled(_nrt=False)
 def _not_on_path(state: _State, moves: int, customer: int) -> int:
-    """Return the first customer from here on that is not on the path, or 0."""
+    """
+    Return the first customer that no move of the path moves, or 0 if there is none.
+
+    The search follows the list of one vehicle, from ``customer`` on. ``moves`` is the
+    number of moves on the path.
+    """
     while customer:
         on = False
         for move in range(moves):
@@ -290,7 +324,11 @@ def _not_on_path(state: _State, moves: int, customer: int) -> int:
 
 @compiled(_nrt=False)
 def _overloaded(state: _State, moves: int) -> int:
-    """Return the last vehicle on the path that is overloaded after it, or −1."""
+    """
+    Return a vehicle that is overloaded after the moves of the path, or −1.
+
+    Of several such vehicles, it is the target of the latest move.
+    """
     for last in range(moves - 1, -1, -1):
         k = state.path[1, last]
         if k < len(state.room) and _left_after(state, moves, k) < 0:
@@ -300,7 +338,7 @@ def _overloaded(state: _State, moves: int) -> int:
 
 @compiled(_nrt=False)
 def _left_after(state: _State, moves: int, k: int) -> Any:
-    """Return the room left in a vehicle after the moves of the path."""
+    """Return the room left in vehicle k after the first ``moves`` moves of the path."""
     left = state.left[k]
     for move in range(moves):
         customer = state.path[0, move]

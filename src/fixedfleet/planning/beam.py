@@ -16,18 +16,21 @@ if TYPE_CHECKING:
 
 __all__ = ["beam_tours"]
 
-_UNLIKELY = -1e4  # log-probability of returning where the prediction forbids it
-_CHUNK = 2**28  # the size of the largest temporary tensor, to limit the memory
+# The log-probability of returning to the depot where the prediction has −inf: a vehicle
+# must always be able to return.
+_UNLIKELY = -1e4
+_CHUNK = 2**28  # bytes of the largest temporary tensor, to limit the memory
 
 
 def beam_tours(prediction: Prediction, width: int = 20) -> Tensor:
     """
-    Build plans edge by edge and keep the likeliest partial plans at each step.
+    Return tours (B, M, N), found by a beam search for the likeliest plan.
 
-    Each vehicle in turn leaves the depot, serves customers that fit and returns, so
-    every plan is complete after N + M steps. Of the last plans, the one that leaves out
-    the least demand is taken; of several such plans the shortest, then the likeliest.
-    The paper compares widths of 20 and 200 partial plans.
+    Plans are built edge by edge, and after each step the ``width`` likeliest partial
+    plans are kept. One vehicle after the other leaves the depot, serves customers that
+    fit and returns, so every plan is complete after N + M steps. The plan with the
+    least unserved demand is returned; of several such plans the shortest, then the
+    likeliest. The paper uses widths of 20 and 200.
     """
     chunk = max(1, _CHUNK // (4 * prediction.locations * width))
     walks = [
@@ -38,21 +41,29 @@ def beam_tours(prediction: Prediction, width: int = 20) -> Tensor:
 
 
 class _Plans(NamedTuple):
-    """The partial plans of the beam: W = B · width rows."""
+    """
+    The partial plans of the beam, one per row: ``width`` rows for each instance.
 
-    owner: Tensor  # the instance, (W,)
-    room: Tensor  # the room of each empty vehicle, (W, M + 1); −1 after the last one
-    need: Tensor  # the room that each location needs, (W, N')
-    score: Tensor  # the sum of log-probabilities; −inf for a plan that does not exist
-    length: Tensor
-    vehicle: Tensor  # the vehicle under way, M after the last one
-    here: Tensor  # its last location
-    left: Tensor  # its room
-    walk: Tensor  # all locations so far, (W, steps)
+    W = B · width is the number of rows. Fields without a shape have shape (W,).
+    """
+
+    owner: Tensor  # the instance of the plan
+    room: Tensor  # the capacity of each vehicle, (W, M + 1); −1 for padding and M
+    need: Tensor  # the room that a vehicle must have to visit a location, (W, N')
+    score: Tensor  # the sum of log-probabilities; −inf for an unused row
+    length: Tensor  # of the tours so far
+    vehicle: Tensor  # the vehicle that is driving; M after the last one
+    here: Tensor  # the location of this vehicle
+    left: Tensor  # the room left in this vehicle
+    walk: Tensor  # all locations visited so far, (W, steps)
 
 
 def _search(prediction: Prediction, width: int) -> Tensor:
-    """Return the walk of the best plan of each instance, shape (B, N + M)."""
+    """
+    Return the best plan of each instance as a walk, shape (B, N + M).
+
+    A walk lists the locations of all tours, with a 0 after each tour.
+    """
     plans = _first_plans(prediction, width)
     for _ in range(prediction.locations - 1 + prediction.fleet):
         score, parent, target = _likeliest(prediction, plans, width)
@@ -62,12 +73,13 @@ def _search(prediction: Prediction, width: int) -> Tensor:
     best = torch.arange(width, device=absent.device).repeat(len(prediction), 1)
     for key in (-plans.score, plans.length, missing[:, 1:].sum(1), absent):
         ranked = key.view(-1, width).gather(1, best).argsort(dim=1, stable=True)
-        best = best.gather(1, ranked)  # by this key, and on a tie by those before
+        # Sorting is stable: plans with equal keys stay sorted by the keys before.
+        best = best.gather(1, ranked)
     return plans.walk[prediction.rows * width + best[:, 0]]
 
 
 def _first_plans(prediction: Prediction, width: int) -> _Plans:
-    """Return an empty plan per instance, and width − 1 placeholders of score −inf."""
+    """Return an empty plan per instance, and width − 1 unused rows of score −inf."""
     owner = prediction.rows.repeat_interleave(width)
     room = pad(prediction.room, (0, 1), value=-1)[owner]
     need = torch.where(prediction.customers, prediction.demands, NEVER)[owner]
@@ -84,7 +96,15 @@ def _first_plans(prediction: Prediction, width: int) -> _Plans:
 def _likeliest(
     prediction: Prediction, plans: _Plans, width: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return score, previous plan and next location of the likeliest plans, (W,)."""
+    """
+    Return the ``width`` likeliest extensions of the partial plans of each instance.
+
+    Returns
+    -------
+    tuple
+        The scores of the extended plans, the rows of the plans that are extended, and
+        their next locations, each of shape (W,).
+    """
     size = prediction.locations
     current = plans.vehicle.clamp(max=prediction.fleet - 1)
     edges = prediction.edges[plans.owner, current, plans.here].double()  # (W, N')
@@ -105,7 +125,11 @@ def _likeliest(
 def _extend(
     prediction: Prediction, plans: _Plans, score: Tensor, parent: Tensor, target: Tensor
 ) -> _Plans:
-    """Return plan ``parent[i]``, extended to location ``target[i]``, for each i."""
+    """
+    Return the extended plans: row i is plan ``parent[i]`` with ``target[i]`` visited.
+
+    ``score`` holds the scores of the extended plans. All three have shape (W,).
+    """
     home = target == 0
     mark = torch.where(home, ALWAYS, NEVER)[:, None]
     vehicle = (plans.vehicle[parent] + home).clamp(max=prediction.fleet)

@@ -1,4 +1,4 @@
-"""All decoders by name, and `decode`, which turns a prediction into plans."""
+"""The registry of decoders, and `decode`, which turns a prediction into plans."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["DECODERS", "PlanDecoder", "decode", "get_decoder"]
 
 
-# A decoder turns a prediction into tours, shape (B, M, N): the customers of each in
-# visiting order, then zeros. Tours must not exceed the capacity, and must not serve a
-# customer twice. They may leave customers out.
+# A decoder turns a prediction into tours, shape (B, M, N): the customers of each tour
+# in visiting order, then zeros. Tours must not exceed the capacity, and must not serve
+# a customer twice. They may leave customers unserved.
 PlanDecoder = Callable[["Prediction"], "Tensor"]
 
 DECODERS: Registry[PlanDecoder] = Registry(
@@ -44,11 +44,11 @@ DECODERS: Registry[PlanDecoder] = Registry(
 
 def get_decoder(decoder: str | PlanDecoder) -> PlanDecoder:
     """
-    Return a decoder by its name; raise InputError if there is none.
+    Return the decoder with this name; raise InputError if there is none.
 
     The name is ``greedy``, ``authors``, ``edges``, ``membership``, ``beam``, or
-    ``beam200`` for a beam of width 200; a registered name; or "module.py:Name". A
-    decoder is returned as it is.
+    ``beam200`` for a beam of width 200; a registered name; or "module.py:Name".
+    Anything but a string is returned unchanged.
     """
     if isinstance(decoder, str) and decoder.startswith("beam"):
         width = decoder.removeprefix("beam")
@@ -66,9 +66,10 @@ def decode(
     repair: RepairMethod | RepairOptions = "room",
 ) -> PlanBatch:
     """
-    Turn a prediction into plans, as :meth:`Prediction.decode` does.
+    Turn a prediction into a batch of plans.
 
-    An instance gets the same plan alone as in a padded batch.
+    The arguments are those of :meth:`Prediction.decode`. An instance gets the same plan
+    alone as in a padded batch.
     """
     options = repair if isinstance(repair, RepairOptions) else RepairOptions(repair)
     make_tours = get_decoder(decoding)

@@ -19,11 +19,11 @@ __all__ = ["edge_tours"]
 
 def edge_tours(prediction: Prediction) -> Tensor:
     """
-    Take the likeliest of all edges that still fit, until none fits.
+    Return tours (B, M, N), built by taking the likeliest possible edge again and again.
 
-    The edges of a vehicle join to paths, and the paths to one tour. A customer belongs
-    to the vehicle of its first edge. Only customers that fit into no vehicle that may
-    still take them are left out.
+    An edge assigns its customers to its vehicle. The edges of a vehicle form paths,
+    which are joined to one tour at the end. A customer is left unserved only if no
+    vehicle that may serve it has room.
     """
     scores = prediction.edges.flatten(1)  # (B, M · N' · N')
     order = scores.sort(dim=1, descending=True, stable=True).indices
@@ -40,10 +40,12 @@ def edge_tours(prediction: Prediction) -> Tensor:
 @compiled()
 def _join(edges: Any, demands: Any, customers: Any, left: Any, tours: Any) -> None:
     """
-    Join the edges of one instance to tours, the likeliest edge first.
+    Build the tours of one instance from its edges, and write them to ``tours``.
 
-    An edge that cannot be taken in its turn cannot be taken later, either, so each edge
-    is considered once. The depot of vehicle k is location N' + k.
+    ``edges`` holds the indices of edges in a flat Ŷ, the likeliest first. Each edge is
+    considered once: if it is not possible now, it will not be possible later. ``left``
+    is the room left in each vehicle. Inside this function, each vehicle has a depot of
+    its own: that of vehicle k is location N' + k.
     """
     n, m = len(demands), len(left)
     vehicle = np.full(n, m)
@@ -76,7 +78,8 @@ def _closes(after: Any, before: Any, start: int, end: int, n: int) -> bool:
     """
     Return whether an edge would close a cycle of customers or complete a tour.
 
-    A tour is not completed, because further customers may still join it.
+    Edges that complete a tour are not taken, because then no other customer could join
+    it.
     """
     last = end
     while last < n and after[last]:
@@ -90,7 +93,10 @@ def _closes(after: Any, before: Any, start: int, end: int, n: int) -> bool:
 @compiled()
 def _write(after: Any, before: Any, depot: int, tour: Any) -> None:
     """
-    Write the path that leaves the depot, then the path that returns to it, as a tour.
+    Write one tour: the path that leaves its depot, then the path that returns there.
+
+    ``after`` and ``before`` hold the successor and the predecessor of each location,
+    and 0 where there is none.
     """
     returning = before[depot]
     while before[returning]:

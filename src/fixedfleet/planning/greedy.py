@@ -25,8 +25,8 @@ __all__ = [
     "unlimited_room",
 ]
 
-# The room that a location needs. A customer that was served needs more room than any
-# vehicle has. The depot needs less than any has, even than the −1 of padded vehicles.
+# Values of "the room that a location needs". A customer that was served needs more room
+# than any vehicle has. The depot needs less, even than the −1 of padded vehicles.
 NEVER = torch.iinfo(torch.int64).max
 ALWAYS = -2
 _UNLIMITED = 2**62
@@ -34,10 +34,11 @@ _UNLIMITED = 2**62
 
 def greedy_tours(prediction: Prediction) -> Tensor:
     """
-    Follow the likeliest edges to customers that still fit into the vehicle.
+    Return tours (B, M, N) that follow the likeliest edges within the capacity.
 
-    Each vehicle in turn goes to the likeliest free location, again and again. Its tour
-    ends when that is the depot.
+    One vehicle after the other starts at the depot. It goes to the likeliest of the
+    depot and the unserved customers that fit into it, again and again, until that is
+    the depot.
     """
     return follow_edges(
         prediction.edges, prediction.demands, prediction.customers, prediction.room
@@ -46,19 +47,19 @@ def greedy_tours(prediction: Prediction) -> Tensor:
 
 def authors_tours(prediction: Prediction, seed: int = 0) -> Tensor:
     """
-    Return repaired tours, as the code of the paper's authors makes them.
+    Return tours (B, M, N) as the code of the paper's authors makes them, with repair.
 
-    Greedy decoding takes the vehicles in a random order. The repair ``likeliest`` puts
-    back the customers that are left out. If customers still remain, greedy decoding and
-    repair are done once more, with tours that follow the edges backwards.
+    Greedy decoding takes the vehicles in a random order. Then the repair ``likeliest``
+    inserts the unserved customers. If some are still unserved, decoding and repair are
+    done once more from the start, with tours that follow the edges backwards.
 
     Parameters
     ----------
     prediction
         The prediction.
     seed
-        Seed of the order of the vehicles. The order of an instance is the same in any
-        batch.
+        Seed of the random order of the vehicles. An instance gets the same order alone
+        and in any batch.
     """
     order = _random_order(prediction, seed)
     rest = prediction.demands, prediction.customers, prediction.room, order
@@ -73,7 +74,11 @@ def authors_tours(prediction: Prediction, seed: int = 0) -> Tensor:
 
 
 def _random_order(prediction: Prediction, seed: int) -> Tensor:
-    """Return the vehicles in an order that seed and demands determine, (B, M)."""
+    """
+    Return the vehicles in a random order, padding last, shape (B, M).
+
+    The order is computed from the seed and the demands of the instance.
+    """
     place = torch.arange(prediction.locations, device=prediction.demands.device)
     mark = (prediction.demands * (2 * place + 1) ** 3).sum(1, keepdim=True) + seed
     number = torch.arange(1, prediction.fleet + 1, device=mark.device)
@@ -87,9 +92,10 @@ def _random_order(prediction: Prediction, seed: int) -> Tensor:
 
 def pseudo_greedy(prediction: Prediction) -> Tensor:
     """
-    Return tours as :func:`greedy_tours` does, but ignore the capacity (Algorithm 2).
+    Return tours as :func:`greedy_tours` does, but ignore the capacity.
 
-    The tours may exceed the capacity, and they may leave customers out.
+    This is the paper's Algorithm 2. The tours may exceed the capacity, and they may
+    leave customers unserved.
     """
     room = unlimited_room(prediction.vehicles)
     return follow_edges(
@@ -101,7 +107,8 @@ def capacity_violation(prediction: Prediction) -> Tensor:
     """
     Return by how much pseudo-greedy tours exceed the capacity, shape (B,).
 
-    It is a share of the capacity, and a mean over all vehicles.
+    It is the mean overload of all vehicles, as a share of the capacity. Such tours
+    ignore the capacity; see :func:`pseudo_greedy`.
     """
     loads = tour_loads(pseudo_greedy(prediction), prediction.demands)
     excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)
@@ -109,7 +116,7 @@ def capacity_violation(prediction: Prediction) -> Tensor:
 
 
 def unlimited_room(vehicles: Tensor) -> Tensor:
-    """Return a room without limit for each vehicle, −1 for padding, (B, M)."""
+    """Return unlimited room for each vehicle, and −1 for padding, shape (B, M)."""
     return torch.where(vehicles, _UNLIMITED, -1)
 
 
@@ -121,12 +128,22 @@ def follow_edges(
     order: Tensor | None = None,
 ) -> Tensor:
     """
-    Follow the likeliest edges, for all instances at once.
+    Return tours (B, M, N) that follow the likeliest edges, for all instances at once.
 
     Every step either serves a customer or ends a tour, so N + M steps are enough for
-    every instance. The tensors are those of a :class:`Prediction`; ``room`` (B, M) is
-    what each vehicle may carry, −1 for one that must not be used. ``order`` (B, M) has
-    the vehicles in their order; by default that of their numbers.
+    every instance.
+
+    Parameters
+    ----------
+    log_probs
+        log Ŷ, shape (B, M, N', N').
+    demands, customers
+        As in a :class:`Prediction`, both of shape (B, N').
+    room
+        What each vehicle may carry, shape (B, M); −1 if it must not be used.
+    order
+        The numbers of the vehicles in the order in which they drive, shape (B, M).
+        Default: 0, 1, 2, …
     """
     batch, fleet, size, _ = log_probs.shape
     edges = log_probs.reshape(-1, size)  # (B · M · N', N')
@@ -140,12 +157,12 @@ def follow_edges(
     left = room[:, 0]
     walk = []
     for _ in range(size - 1 + fleet):
-        # A walk that has ended stays with the last vehicle, which then has no room.
+        # After the last vehicle has returned, it stays at the depot, without room.
         current = vehicle.clamp(max=fleet - 1)
         if order is not None:
             current = order.gather(1, current[:, None])[:, 0]
         scores = edges.index_select(0, base + current * size + here)  # (B, N')
-        # If nothing is possible, argmax returns the first index: back to the depot.
+        # If no location is possible, argmax returns index 0, which is the depot.
         here = scores.masked_fill(need > left[:, None], -torch.inf).argmax(1)
         walk.append(here)
         home = here == 0

@@ -1,4 +1,4 @@
-"""Insert customers into tours, one after the other."""
+"""Insert customers into tours where they add the least length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPARE", "insert_all"]
 
-SPARE = -2  # the room of a tour beyond the fleet that is not used yet
+SPARE = -2  # stands for the room of a tour beyond the fleet that is not used yet
 
 
 @compiled()
@@ -29,21 +29,22 @@ def insert_all(
     """
     Insert each customer where it adds the least length; change the tours in place.
 
-    A customer for which no tour has room is left out.
+    A customer for which no tour has room stays unserved.
 
     Parameters
     ----------
     tours
-        Shape (B, K, N).
+        The tours, shape (B, K, N).
     left
-        The room left in each tour, shape (B, K); −1 for a tour without a vehicle, and
-        ``SPARE`` for one that gets a vehicle if a customer fits into no other tour.
+        The room left in each tour, shape (B, K). It is −1 for padding, and ``SPARE``
+        for a tour beyond the fleet, which is used only if a customer fits into no other
+        tour.
     rows, customers
         The instance and the number of each customer, in the order of insertion.
     demands, capacity
-        Whole units, shapes (B, N') and (B,).
+        Whole numbers, shapes (B, N') and (B,).
     distances
-        Shape (B, N', N').
+        Distances between locations, shape (B, N', N').
     """
     for number in range(len(rows)):
         row, customer = rows[number], customers[number]
@@ -62,7 +63,11 @@ def insert_all(
 def _cheapest_place(
     distances: Any, tours: Any, room: Any, customer: int, demand: int
 ) -> tuple[int, int]:
-    """Return tour and place of the least detour among the tours with room."""
+    """
+    Return the tour and the position in it where the customer adds the least length.
+
+    Only tours with room are considered. If none has room, the result is (0, 0).
+    """
     least, best = np.inf, (0, 0)
     for k in range(len(room)):
         if room[k] < demand:

@@ -1,4 +1,4 @@
-"""Insert customers where Ŷ is largest, in many plans at once."""
+"""Insert unserved customers where Ŷ is largest, in many plans at once."""
 
 from __future__ import annotations
 
@@ -20,33 +20,34 @@ __all__ = ["add_tours", "insert_by_room", "insert_likeliest"]
 
 def insert_by_room(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours with the customers that the paper's Algorithm 1 inserts.
+    Return the tours with unserved customers inserted by the paper's Algorithm 1.
 
     The customers are inserted in the order of their numbers. Each goes to the vehicle
-    with the most room, after its likeliest predecessor there.
+    with the most room, after its likeliest predecessor there. A customer that does not
+    fit stays unserved.
     """
     tours = tours.clone()
     left = prediction.room - tour_loads(tours, prediction.demands)
-    for rows, customers in _in_turn(_left_out(prediction, tours)):
+    for rows, customers in _in_turn(_unserved(prediction, tours)):
         vehicle = left[rows].argmax(1)
         into = prediction.edges[rows, vehicle, :, customers]  # (rows, N')
-        place = _behind_likeliest(into, tours[rows, vehicle])
+        place = _after_likeliest(into, tours[rows, vehicle])
         _insert(prediction, tours, left, (rows, vehicle, customers, place))
     return tours
 
 
 def insert_likeliest(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours with customers inserted as in the code of the paper's authors.
+    Return the tours with unserved customers inserted as in the paper's authors' code.
 
     The customers are inserted by falling demand. Each goes to the vehicle with the
     likeliest edge into or out of the customer, among those with room. If that edge
-    leads into the customer, it is placed after its likeliest predecessor on the tour,
-    otherwise before its likeliest successor.
+    leads into the customer, the customer is placed after its likeliest predecessor on
+    the tour, otherwise before its likeliest successor.
     """
     tours = tours.clone()
     left = prediction.room - tour_loads(tours, prediction.demands)
-    for rows, customers in _in_turn(_left_out(prediction, tours), prediction.demands):
+    for rows, customers in _in_turn(_unserved(prediction, tours), prediction.demands):
         full = left[rows] < prediction.demands[rows, customers, None]  # (rows, M)
         into = prediction.edges[rows, :, :, customers]  # (rows, M, N')
         onward = prediction.edges[rows, :, customers]
@@ -55,8 +56,8 @@ def insert_likeliest(prediction: Prediction, tours: Tensor) -> Tensor:
         vehicle = torch.where(comes > goes, by, other)
         every = torch.arange(len(rows), device=rows.device)
         tour = tours[rows, vehicle]
-        behind = _behind_likeliest(into[every, vehicle], tour)
-        ahead = _ahead_of_likeliest(onward[every, vehicle], tour)
+        behind = _after_likeliest(into[every, vehicle], tour)
+        ahead = _before_likeliest(onward[every, vehicle], tour)
         place = torch.where(comes > goes, behind, ahead)
         _insert(prediction, tours, left, (rows, vehicle, customers, place))
     return tours
@@ -64,12 +65,13 @@ def insert_likeliest(prediction: Prediction, tours: Tensor) -> Tensor:
 
 def add_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours, and additional tours for the customers that they leave out.
+    Return the tours, and additional tours for the customers that they do not serve.
 
-    These customers follow one another by their numbers. A tour ends where the next
-    customer would exceed the capacity. A customer that no vehicle can carry stays out.
+    The additional tours serve these customers in the order of their numbers. A tour
+    ends where the next customer would exceed the capacity. A customer whose demand
+    exceeds the capacity stays unserved.
     """
-    waiting = _left_out(prediction, tours)
+    waiting = _unserved(prediction, tours)
     waiting &= prediction.demands <= prediction.capacity[:, None]
     most = int(waiting.sum(1).max()) if len(waiting) else 0
     tours = pad(tours, (0, 0, 0, most))
@@ -86,7 +88,7 @@ def add_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     return tours
 
 
-def _left_out(prediction: Prediction, tours: Tensor) -> Tensor:
+def _unserved(prediction: Prediction, tours: Tensor) -> Tensor:
     return unserved_customers(tours, prediction.customers)
 
 
@@ -94,11 +96,12 @@ def _in_turn(
     waiting: Tensor, demands: Tensor | None = None
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """
-    Yield the next waiting customer of each instance, until none is waiting.
+    Yield the first unserved customer of every instance, then the second ones, and on.
 
-    Each item has the rows of instances that still have one, and the customer of each
-    row. Customers are sorted by number or, if demands are given, by falling demand.
-    ``waiting`` and ``demands`` have shape (B, N').
+    Each item is a pair: the instances that still have such a customer, and the customer
+    of each of them. Customers are sorted by number or, if ``demands`` are given, by
+    falling demand. ``waiting`` is true for unserved customers. Both arguments have
+    shape (B, N').
     """
     key = torch.zeros_like(waiting, dtype=torch.int64) if demands is None else -demands
     key = key.masked_fill(~waiting, torch.iinfo(torch.int64).max)
@@ -109,18 +112,33 @@ def _in_turn(
         yield rows, order[rows, turn]
 
 
-def _behind_likeliest(into: Tensor, tour: Tensor) -> Tensor:
-    """Return the positions after the likeliest predecessors on tours (B, N), (B,)."""
-    return _likeliest(into, pad(tour, (1, 0)), tour)
+def _after_likeliest(into: Tensor, tour: Tensor) -> Tensor:
+    """
+    Return the position after the likeliest predecessor on each tour, shape (B,).
+
+    ``into`` holds the scores of the edges into the customer, (B, N'), and ``tour`` the
+    tours, (B, N).
+    """
+    return _likeliest_position(into, pad(tour, (1, 0)), tour)
 
 
-def _ahead_of_likeliest(onward: Tensor, tour: Tensor) -> Tensor:
-    """Return the positions before the likeliest successors on tours (B, N), (B,)."""
-    return _likeliest(onward, pad(tour, (0, 1)), tour)
+def _before_likeliest(onward: Tensor, tour: Tensor) -> Tensor:
+    """
+    Return the position before the likeliest successor on each tour, shape (B,).
+
+    ``onward`` holds the scores of the edges out of the customer, (B, N'), and ``tour``
+    the tours, (B, N).
+    """
+    return _likeliest_position(onward, pad(tour, (0, 1)), tour)
 
 
-def _likeliest(edges: Tensor, stops: Tensor, tour: Tensor) -> Tensor:
-    """Return the position, from 0 to L, of the likeliest of L + 1 neighbours."""
+def _likeliest_position(edges: Tensor, stops: Tensor, tour: Tensor) -> Tensor:
+    """
+    Return the position of the likeliest neighbour on each tour, shape (B,).
+
+    A tour of L customers has L + 1 neighbours, with the depot before or after them.
+    ``stops`` are these neighbours, and ``edges`` the scores of the edges to them.
+    """
     number = torch.arange(stops.shape[1], device=stops.device)
     beyond = number > (tour > 0).sum(1, keepdim=True)
     return edges.gather(1, stops).masked_fill(beyond, -torch.inf).argmax(1)
@@ -133,9 +151,10 @@ def _insert(
     insertions: tuple[Tensor, Tensor, Tensor, Tensor],
 ) -> None:
     """
-    Insert customers that fit, in place: one for each row, vehicle and place.
+    Insert customers into tours, in place; skip those that do not fit.
 
-    ``left`` (B, M) is the room left in each tour.
+    ``left`` is the room left in each tour, (B, M). ``insertions`` are four tensors of
+    equal length: instance, vehicle, customer, and position in the tour.
     """
     rows, vehicle, customers, _ = insertions
     fits = left[rows, vehicle] >= prediction.demands[rows, customers]

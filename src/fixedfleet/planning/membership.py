@@ -27,26 +27,28 @@ __all__ = [
 ]
 
 # A sum of floats depends on the order of its terms, and so on padding. Sums of whole
-# numbers do not, so probabilities and their logarithms are counted in small units.
+# numbers do not. So probabilities and logarithms are multiplied by these and rounded.
 _UNITS_PER_ONE = 2.0**40
 _LOG_UNITS_PER_ONE = 2.0**20
 
 
 def membership_tours(prediction: Prediction) -> Tensor:
     """
-    Assign customers to vehicles by Σ_j Ŷ_kij within the capacity, then order tours.
+    Return tours (B, M, N): assign customers to vehicles by Ŷ, then order each tour.
 
-    The assignment has nearly the largest likelihood of all within the capacity. Tours
-    are ordered by distance alone.
+    Σ_j Ŷ_kij is the probability that vehicle k serves customer i. Among the assignments
+    within the capacity, one with nearly the largest likelihood is chosen. Tours are
+    ordered by distance alone.
     """
     return plan_members(prediction, membership_scores(prediction))
 
 
 def membership_scores(prediction: Prediction) -> Tensor:
     """
-    Return how likely vehicle k serves customer i, as a logarithm, shape (B, N', M).
+    Return log-probabilities that vehicle k serves location i, shape (B, N', M).
 
-    The logarithms are whole numbers of units of 2⁻²⁰.
+    They are multiplied by 2²⁰ and rounded to whole numbers. A constant is added to all,
+    so that none is negative.
     """
     if isinstance(prediction.log_probs, Factors):
         log = pad(prediction.log_probs.membership, (0, 0, 1, 0)).double()
@@ -66,11 +68,12 @@ def membership_scores(prediction: Prediction) -> Tensor:
 
 def plan_members(prediction: Prediction, value: Tensor) -> Tensor:
     """
-    Return tours whose customers have a large sum of values, within the capacity.
+    Return tours (B, M, N) that give customers to vehicles of high value.
 
-    Values are whole numbers, for each customer in each vehicle, shape (B, N', M). On a
-    GPU, one kernel does all if CuPy is installed. Otherwise the CPU does the same, with
-    the same result.
+    The sum of the values of all customers is maximised approximately, within the
+    capacity. ``value`` has a whole number for each location in each vehicle, shape
+    (B, N', M). On a GPU, a CUDA kernel is used if CuPy is installed; otherwise the CPU
+    computes the same result.
     """
     arrays = member_arrays(prediction, value)
     shape = len(prediction), prediction.fleet, prediction.locations - 1
@@ -92,7 +95,7 @@ class MemberArrays(NamedTuple):
 
 
 def member_arrays(prediction: Prediction, value: Tensor) -> MemberArrays:
-    """Return the inputs of decoding; for ``value`` see :func:`plan_members`."""
+    """Return the inputs of membership decoding; see :func:`plan_members`."""
     return MemberArrays(
         value.int(),
         value.sort(dim=2, descending=True, stable=True).indices.short(),
@@ -104,7 +107,7 @@ def member_arrays(prediction: Prediction, value: Tensor) -> MemberArrays:
 
 
 def plan_on_cpu(arrays: MemberArrays) -> Tensor:
-    """Return the tours of all instances, shape (B, M, N)."""
+    """Return the tours (B, M, N) of all instances, computed on the CPU."""
     count, locations, fleet = arrays.value.shape
     tours = torch.zeros((count, fleet, locations - 1), dtype=torch.int64)
     inputs = (array.cpu().contiguous().numpy() for array in arrays)

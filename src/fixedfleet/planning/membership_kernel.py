@@ -1,4 +1,4 @@
-"""The kernel that decodes memberships on a GPU, and its launch."""
+"""Launch the CUDA kernel that decodes by membership on a GPU."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["DEFINES", "launch", "shared_bytes"]
 
 DEFINES = {"DEPTH": DEPTH, "CHAIN_LIMIT": CHAIN_LIMIT, "WORK_LIMIT": WORK_LIMIT}
-_SHARED_MEMORY = 48 * 2**10  # what every GPU gives a block
+_SHARED_MEMORY = 48 * 2**10  # bytes that a block of threads may use on every GPU
 
 
 def shared_bytes(locations: int, fleet: int) -> int:
-    """Return the shared memory of one instance, as the kernel divides it."""
+    """Return the bytes of shared memory that the kernel needs for one instance."""
     return 8 * (3 * locations + 1 + 2 * fleet) + 2 * (3 * locations + 1 + fleet)
 
 
@@ -39,8 +39,8 @@ def launch(
     """
     Start the kernel; return False if CuPy is missing or an instance is too large.
 
-    The tensors are those of :func:`fixedfleet.planning.membership.plan_members`, on
-    one GPU. The tours are written to ``routes``, zeros of shape (B, M, N).
+    The inputs are :class:`fixedfleet.planning.membership.MemberArrays`, all on one GPU.
+    The tours are written to ``routes``, which holds zeros of shape (B, M, N) before.
     """
     count, locations, fleet = value.shape
     memory = shared_bytes(locations, fleet)
@@ -63,10 +63,10 @@ def launch(
 
 @cache
 def _kernel() -> Any:
-    """Compile the kernel."""
+    """Compile the kernel on the first call, and return it."""
     code = files("fixedfleet.planning").joinpath("membership.cu").read_text("utf-8")
     options = (f"-D{name}={value}" for name, value in DEFINES.items())
-    # Products and sums are rounded one by one, as on a CPU, for the same plans.
+    # Without fused multiply-add, numbers are rounded as on a CPU: the plans are equal.
     module = load_cupy().RawModule(
         code=code, options=("--std=c++17", "--fmad=false", *options)
     )

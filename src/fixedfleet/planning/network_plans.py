@@ -35,29 +35,30 @@ if TYPE_CHECKING:
 
 __all__ = ["PlansByNetwork", "plan_by_network"]
 
-# The memory that the instances decoded at a time may take, in bytes.
+# The instances are split so that decoding a part takes at most this many bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
-_MOST = 2**14  # instances decoded at a time
+_MOST = 2**14  # the most instances that are decoded at a time
 _FUSED = 256  # with at least this many instances, compiling with Triton pays off
 
 
 @dataclass(frozen=True, eq=False)
 class PlansByNetwork:
     """
-    Plans of a network, and what happened on the way to them.
+    Plans of a network, with times and numbers of unserved customers.
 
     Attributes
     ----------
     plans
-        The plans, which may leave customers out.
+        The plans, which may leave customers unserved.
     seconds
-        Seconds of the parts ``network``, ``decoding``, ``repair`` and ``passes``, for
-        all instances.
-    left_early, left_full
-        The customers that the decoder left out, before any repair, shape (B,): the
-        number of those that would fit into a vehicle which returned to the depot early,
-        and the number of those for which no vehicle has room. With several symmetries:
-        of the first.
+        The time of each step (``network``, ``decoding``, ``repair``, ``passes``) for
+        all instances together, in seconds.
+    left_early
+        How many customers the decoder left unserved although a vehicle had room for
+        them, before any repair, shape (B,). With several symmetries, only the first is
+        counted.
+    left_full
+        The same for the customers for which no vehicle had room.
     """
 
     plans: PlanBatch
@@ -91,13 +92,14 @@ def plan_by_network(
     decoding
         The decoder, as :func:`fixedfleet.planning.get_decoder` takes it.
     repair
-        How customers that the decoder left out are put back; ``room`` by default.
+        How customers that the decoder left unserved are inserted. Default: ``room``.
     symmetries
         Predict each instance under this many of the square's eight symmetries and keep
         the best plan.
     passes
-        How often groups of neighbouring tours are predicted again as separate
-        instances. The new tours of a group are kept if they are shorter.
+        How often groups of neighbouring tours are planned again by the network, each
+        group as a separate instance. The new tours of a group are kept if they are
+        shorter.
     precision
         As in :func:`fixedfleet.planning.predict`.
 
@@ -155,7 +157,7 @@ class _Clock:
         self._begin = time.perf_counter()
 
     def close(self, part: str) -> None:
-        """Add the time since the last call to a step."""
+        """Add the time since the last call to the named step."""
         if self._device != "cpu":
             torch.cuda.synchronize(self._device)
         now = time.perf_counter()
@@ -173,8 +175,8 @@ def _best_of_views(
     """
     Return the best plan of each instance over all views, and two counts per instance.
 
-    A view is the prediction for a rotated or mirrored instance. The counts are those of
-    :func:`_count_left_out` for the first view.
+    ``views`` are predictions for the instances, rotated and mirrored. The counts are
+    those of :func:`_count_left_out` for the first view, shape (2, B).
     """
     found: list[PlanBatch] = []
     for prediction in views:
@@ -192,7 +194,7 @@ def _best_of_views(
 
 def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
     """
-    Count the customers left out: those that fit into some vehicle, and the others.
+    Count the unserved customers that fit into some vehicle, and those that do not.
 
     The result has shape (2, B).
     """
@@ -206,10 +208,10 @@ def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
 
 def _best(batch: InstanceBatch, found: list[PlanBatch]) -> PlanBatch:
     """
-    Return the best plan of each instance.
+    Return the best plan of each instance; ``found`` holds one batch of plans per view.
 
-    It serves the most customers, then has the fewest vehicles beyond the fleet, and
-    then the shortest length.
+    The best plan serves most customers; of several such plans, it exceeds the fleet
+    least; of those, it is the shortest.
     """
     if len(found) == 1:
         return found[0]
@@ -225,10 +227,11 @@ def _portions(
     instances: InstanceBatch, memory: int, *, edges: bool
 ) -> Iterator[NDArray[np.int64]]:
     """
-    Yield rows in portions whose decoding fits into the memory, smaller instances first.
+    Yield the row numbers of instances in portions that fit into memory when decoded.
 
-    The portions are large: a GPU decodes many instances in the time of the slowest one.
-    ``memory`` is in bytes; ``edges`` says whether decoding looks at all M·N'² edges.
+    Smaller instances come first. The portions are as large as possible, because a GPU
+    decodes many instances in the time of the slowest one. ``memory`` is in bytes;
+    ``edges`` says whether decoding needs all M·N'² edges.
     """
     rows = np.argsort(instances.sizes, kind="stable")
     if not len(rows):

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["order_tours"]
 
-_ROUNDING = 1e-9  # a smaller gain, as a share of the largest distance, is none
+# Smaller gains, as a share of the largest distance, count as rounding errors.
+_ROUNDING = 1e-9
 _LONGEST_SEGMENT = 3  # the most customers that Or-opt moves together
 _NOTHING = -1e300  # below any saving
 
@@ -40,7 +41,12 @@ def order_tours(
 
 @compiled()
 def _insert_farthest(distances: Any, stops: Any) -> tuple[Any, float]:
-    """Return a tour from depot to depot, and the largest distance from the depot."""
+    """
+    Return a tour through these stops, built by farthest insertion.
+
+    Also return the largest distance between the depot and a stop. The tour begins and
+    ends with the depot, shape (stops + 2,).
+    """
     tour = np.zeros(len(stops) + 2, np.int64)
     near, scale = np.zeros(len(stops)), 0.0  # the distances from the tour so far
     for i, stop in enumerate(stops):
@@ -67,11 +73,16 @@ def _insert_farthest(distances: Any, stops: Any) -> tuple[Any, float]:
 
 @compiled()
 def _shorten(distances: Any, tour: Any, scale: float) -> None:
-    """Make the change that saves most, until no change shortens the tour."""
+    """
+    Improve a tour in place by 2-opt and Or-opt, until no change shortens it.
+
+    Each step makes the change that saves most. ``scale`` is the largest distance
+    between the depot and a stop.
+    """
     count = len(tour) - 2
     turn = np.zeros(count + 1)
     for _ in range(10 * count):
-        # The extra distance of driving backwards from each stop to the first one.
+        # How much longer the way from a stop back to the depot is than the way there.
         for p in range(1, count + 1):
             here, before = tour[p], tour[p - 1]
             back = distances[here, before] - distances[before, here]
@@ -90,10 +101,11 @@ def _shorten(distances: Any, tour: Any, scale: float) -> None:
 @compiled(_nrt=False)
 def _saving(distances: Any, tour: Any, turn: Any, i: int, p: int) -> tuple[float, int]:
     """
-    Return what the best change of the segment that begins at i saves, and its kind.
+    Return the length saved by the best change at positions i and p, and its kind.
 
-    Kind 0 reverses the segment from i to p. Kind 2l − 1 moves the l stops that begin at
-    i behind p. Kind 2l does the same and also reverses them.
+    Kind 0 reverses the stops from i to p. Kind 2l − 1 moves the l stops that begin at i
+    to the position after p. Kind 2l does the same and also reverses them. ``turn`` has
+    the extra length of driving backwards from each position to the depot.
     """
     a, b = tour[i - 1], tour[i]
     x, y = tour[p], tour[min(p + 1, len(tour) - 1)]
@@ -119,7 +131,7 @@ def _saving(distances: Any, tour: Any, turn: Any, i: int, p: int) -> tuple[float
 
 @compiled(_nrt=False)
 def _change(tour: Any, i: int, p: int, kind: int) -> None:
-    """Change a tour as :func:`_saving` describes."""
+    """Make a change of this kind at positions i and p; see :func:`_saving`."""
     if kind == 0:
         _reverse(tour, i, p)
         return

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["certain_prediction", "predict", "predict_views"]
 
-# The memory that the instances predicted at a time may take, in bytes.
+# A batch is split so that predicting a part takes at most this many bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
-_UNLIKELY = 1e-6  # the probability of a vehicle that a plan does not use for a customer
+# The probability that a customer is served by another vehicle than that of its plan.
+_UNLIKELY = 1e-6
 
 
 def predict(
@@ -51,7 +52,7 @@ def predict(
     precision: Precision | None = None,
 ) -> Prediction:
     """
-    Predict the plans of instances by a network.
+    Return the prediction of a network for one or several instances.
 
     An instance gets the same prediction alone as in a batch, up to rounding::
 
@@ -62,16 +63,17 @@ def predict(
     Parameters
     ----------
     instances
-        One instance, or several; they need coordinates.
+        One instance, or several. They need coordinates.
     model
         The name of a shipped network, the path of a network's file, or a network.
     device
-        Where to predict: ``cpu``, ``cuda`` or ``cuda:1``. A network that is given as
-        an object predicts where its weights are.
+        Where to predict: ``cpu``, ``cuda`` or ``cuda:1``. It is ignored if ``model`` is
+        a network object, which predicts on the device of its weights.
     precision
-        Precision of matrix products: ``bf16``, or that of torch's settings. Default:
-        ``bf16`` on a GPU, and for ``universal``, given by its name, on a CPU with
-        instructions for it (AVX512-BF16); else ``fp32``.
+        Precision of matrix products: ``bf16``, or ``tf32`` or ``fp32`` for what torch
+        is set to. Default: ``bf16`` on a GPU. On a CPU with AVX512-BF16 instructions,
+        also ``bf16`` for a universal network that is given by its name or path.
+        Otherwise ``fp32``.
 
     Raises
     ------
@@ -100,10 +102,11 @@ def predict_views(
     precision: Precision | None = None,
 ) -> Iterator[Prediction]:
     """
-    Yield predictions of the same instances under some of the square's eight symmetries.
+    Yield predictions for the same instances, rotated and mirrored.
 
-    The first symmetry leaves the coordinates as they are. For the other arguments see
-    :func:`predict`.
+    The first prediction is for the instances as they are. ``symmetries``, from 1 to 8,
+    is the number of predictions; each uses another symmetry of the square. For the
+    other arguments see :func:`predict`.
     """
     device = next(network.parameters()).device
     batch = collate(instances, device)
@@ -131,10 +134,12 @@ def predict_views(
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
     """
-    Return a prediction that is certain which tour of a plan serves each customer.
+    Return a prediction, without a network, in which given plans are certain.
 
-    Decoding it by membership shows the effect of ordering tours by distance, without a
-    network. A customer in no tour is unlikely in every tour.
+    The vehicle that serves a customer in the plan has probability 1. For all other
+    vehicles, and for customers in no tour, the probability is close to 0. Decoding this
+    prediction by membership shows what decoding alone changes: it orders the tours of a
+    plan by distance.
     """
     batch = collate(instances)
     (size, nodes), vehicles = batch.features.nodes.shape, batch.features.vehicles
@@ -143,7 +148,8 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
         for number, tour in enumerate(plan.tours[: int(vehicles[row].sum())]):
             serves[row, number, list(tour)] = 1.0
     log_probs = torch.full((*serves.shape, nodes), -torch.inf)
-    log_probs[..., 0] = serves.log()  # the sum over a row is what membership looks at
+    # Membership decoding only uses the sum over j, so one edge per customer is enough.
+    log_probs[..., 0] = serves.log()
     return _make_prediction(log_probs, batch)
 
 
@@ -155,10 +161,11 @@ def _predict_part(
     count: int,
 ) -> Tensor | Factors:
     """
-    Return what a network predicts for some instances: log Ŷ, or its two factors.
+    Return the prediction for ``count`` instances from ``begin`` on: log Ŷ or Factors.
 
-    The network does not see the padding that only other instances need, which makes it
-    faster if the instances are sorted by their size.
+    The network computes without the padding that only the other instances need. This
+    saves time if the instances are sorted by size. The result is padded to the size of
+    the whole batch.
     """
     rows = slice(begin, begin + count)
     nodes = int(instances.sizes[rows].max()) + 1
@@ -171,29 +178,29 @@ def _predict_part(
             vehicles=features.vehicles[rows, :fleet],
         )
     )
-    behind = features.nodes.shape[1] - nodes
+    padding = features.nodes.shape[1] - nodes
     unused = features.vehicles.shape[1] - fleet
     found = network.read(output)
     if isinstance(found, Factors):
-        return found.padded(behind, unused)
+        return found.padded(padding, unused)
     if not isinstance(found, Tensor) or found.shape[2:] != (nodes, nodes):
         shape = tuple(found.shape) if isinstance(found, Tensor) else type(found)
         raise InputError(
             f"{type(network).__name__} predicts {shape}, not log Ŷ of shape "
             f"{(len(output), fleet, nodes, nodes)}, and not Factors"
         )
-    return pad(found, (0, behind, 0, behind, 0, unused), value=-torch.inf)
+    return pad(found, (0, padding, 0, padding, 0, unused), value=-torch.inf)
 
 
 def _join(parts: Sequence[Tensor | Factors]) -> Tensor | Factors:
-    """Return one prediction from those of the parts of a batch."""
+    """Concatenate the predictions for parts of a batch."""
     if isinstance(parts[0], Factors):
         return Factors(*(torch.cat(tables) for tables in zip(*parts, strict=True)))
     return torch.cat([part for part in parts if isinstance(part, Tensor)])
 
 
 def _make_prediction(log_probs: Tensor | Factors, batch: Batch) -> Prediction:
-    """Return a Prediction: log Ŷ with the instance data that decoders need."""
+    """Return a Prediction: log Ŷ or Factors, with the data that decoders need."""
     customers = batch.features.nodes.clone()
     customers[:, 0] = False
     points = batch.features.coordinates.double()

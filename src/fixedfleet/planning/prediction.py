@@ -1,6 +1,9 @@
-"""A network's predictions as tensors: Ŷ, and the instance data that decoders need.
+"""
+A network's predictions as tensors: Ŷ, and the instance data that decoders need.
 
-Ŷ[b, k, i, j] is how likely vehicle k of instance b goes from i to j.
+Ŷ[b, k, i, j] is the probability that vehicle k of instance b drives from location i to
+location j. B is the number of instances, M of vehicles, and N' of locations, depot
+included.
 """
 
 from __future__ import annotations
@@ -32,27 +35,27 @@ class Prediction:
     """
     The plans that a network predicts for a batch of instances, as tensors.
 
-    :func:`predict` makes one. :meth:`plot` draws it and :meth:`decode` turns it into
+    :func:`predict` returns one. :meth:`plot` draws it and :meth:`decode` turns it into
     plans. You can also make one from your own Ŷ. ``prediction[3]`` is the prediction
     for one instance, ``prediction[:10]`` for some of them.
 
     Attributes
     ----------
     log_probs
-        log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed; or the factors
-        that it follows from.
+        log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed; or
+        :class:`fixedfleet.model.Factors`, from which log Ŷ can be computed.
     demands
-        Whole units of demand, shape (B, N'); 0 for the depot and for padding.
+        Demands as whole numbers, shape (B, N'); 0 for the depot and for padding.
     capacity
-        Whole units, shape (B,).
+        The capacity of a vehicle in the same units, shape (B,).
     customers
         Which locations are customers, shape (B, N'); false for the depot and padding.
     vehicles
         Which vehicles exist, shape (B, M); padding comes last.
     distances
-        Distances to compare tours by, float64, shape (B, N', N').
+        Distances by which decoders compare tours, float64, shape (B, N', N').
     instances
-        The instance or the batch that was predicted; None if it is not known.
+        The instance or the batch that this prediction is for; None if it is not known.
 
     Raises
     ------
@@ -93,7 +96,11 @@ class Prediction:
                 raise InputError(f"{name} are not whole units (torch.int64)")
 
     def check_values(self) -> None:
-        """Raise InputError for NaN or negative numbers; this waits for the device."""
+        """
+        Raise InputError for NaN in Ŷ, a negative demand, or a capacity below 1.
+
+        On a GPU, this waits until the prediction is finished.
+        """
         given = self.log_probs
         if isinstance(given, Factors):
             given = given.membership
@@ -115,7 +122,11 @@ class Prediction:
         )
 
     def __getitem__(self, rows: int | slice | Tensor) -> Prediction:
-        """Return the predictions of some rows; a tensor of rows drops ``instances``."""
+        """
+        Return the prediction for some instances of the batch.
+
+        If ``rows`` is a tensor, ``instances`` of the result is None.
+        """
         found: Instance | InstanceBatch | None = None
         if isinstance(self.instances, InstanceBatch) and not isinstance(rows, Tensor):
             found = self.instances[rows]
@@ -141,7 +152,7 @@ class Prediction:
 
     @cached_property
     def edges(self) -> Tensor:
-        """log Ŷ, shape (B, M, N', N')."""
+        """log Ŷ, shape (B, M, N', N'), computed from the factors if necessary."""
         logs = self.log_probs
         return logs.edges() if isinstance(logs, Factors) else logs
 
@@ -151,11 +162,12 @@ class Prediction:
         repair: RepairMethod | RepairOptions = "room",
     ) -> Plan | PlanBatch:
         """
-        Turn the prediction into plans: one plan if one instance was predicted.
+        Turn the prediction into a plan, or into a batch of plans.
 
-        Plans never exceed the capacity or the fleet and serve no customer twice. They
-        may leave customers out. To let a repair add tours beyond the fleet instead,
-        give ``repair=RepairOptions("room", guarantee=True)``.
+        The result is one plan if the prediction is for an :class:`Instance`. Plans
+        never exceed the capacity or the fleet, and serve no customer twice. They may
+        leave customers unserved. To let the repair add tours beyond the fleet instead,
+        pass ``repair=RepairOptions("room", guarantee=True)``.
 
         Parameters
         ----------
@@ -164,15 +176,15 @@ class Prediction:
             for a beam of width 200; a registered name, "module.py:Name", or your own
             function.
         repair
-            How customers that the decoding left out are put back: ``none``, ``paper``
-            (Algorithm 1), ``likeliest``, ``room``, or
-            :class:`fixedfleet.planning.RepairOptions`.
+            How customers that the decoding left unserved are inserted: ``none``,
+            ``paper`` (Algorithm 1), ``likeliest``, ``room``, or
+            :class:`fixedfleet.planning.RepairOptions`, which explains these names.
 
         Raises
         ------
         InputError
-            If a number of the prediction is wrong, or there is no such decoding or
-            repair.
+            If the prediction holds invalid numbers (see :meth:`check_values`), or there
+            is no such decoding or repair.
         """
         from fixedfleet.planning.decoders import decode
 
@@ -181,12 +193,12 @@ class Prediction:
 
     def plot(self, ax: Any = None) -> Any:
         """
-        Draw Ŷ on the map: the likelier an edge, the stronger its line.
+        Draw Ŷ on the map, and return the axes: the likelier an edge, the darker.
 
         Parameters
         ----------
         ax
-            Axes of matplotlib to draw on, which are returned. Default: new ones.
+            Axes of matplotlib to draw on. Default: new ones.
 
         Raises
         ------
@@ -204,17 +216,17 @@ class Prediction:
 
     @property
     def locations(self) -> int:
-        """The number of locations with depot and padding, N'."""
+        """The number of locations N', including the depot and padding."""
         return self.demands.shape[1]
 
     @property
     def fleet(self) -> int:
-        """The number of vehicles with padding, M."""
+        """The number of vehicles M, including padding."""
         return self.vehicles.shape[1]
 
     @property
     def rows(self) -> Tensor:
-        """The row numbers, shape (B,), to index tensors of the batch with."""
+        """The numbers 0, 1, …, B − 1 on the prediction's device, shape (B,)."""
         return torch.arange(len(self), device=self.demands.device)
 
     @property

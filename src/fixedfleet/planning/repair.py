@@ -1,4 +1,4 @@
-"""Repairs: put back the customers that a decoder left out."""
+"""Repairs: insert the customers that a decoder left unserved."""
 
 from __future__ import annotations
 
@@ -28,22 +28,27 @@ RepairMethod = Literal["none", "paper", "likeliest", "room"]
 @dataclass(frozen=True)
 class RepairOptions:
     """
-    How customers that a decoder left out are put back.
+    How customers that a decoder left unserved are inserted into the tours.
 
     Parameters
     ----------
     method
-        ``none``: no repair. ``paper``: the paper's Algorithm 1. The customers, in the
-        order of their numbers, go to the vehicle with the most room, each after its
-        likeliest predecessor there. ``likeliest``: what the paper's authors ran
-        instead. The customers, the largest demand first, go to the likeliest vehicle
-        with room, each beside its likeliest neighbour. ``room``: the customers, the
-        largest demand first, go to the place that adds the least length, in any tour
-        that has room. If no tour has room, customers move between tours until all fit,
-        and the tours are ordered again.
+        ``none``: no repair.
+
+        ``paper``: the paper's Algorithm 1. The customers are inserted in the order of
+        their numbers. Each goes to the vehicle with the most room, after its likeliest
+        predecessor there.
+
+        ``likeliest``: the repair in the code of the paper's authors. The customers are
+        inserted by falling demand. Each goes to the likeliest vehicle with room, beside
+        its likeliest neighbour there.
+
+        ``room``: the customers are inserted by falling demand. Each goes to the
+        position that adds the least length, in any tour that has room. If no tour has
+        room, customers are moved between the tours until all fit, and the tours are
+        ordered again.
     guarantee
-        Whether the customers that fit nowhere get a tour beyond the fleet at the end,
-        or several tours if one vehicle cannot carry them all.
+        Whether customers that still fit nowhere are served by tours beyond the fleet.
     """
 
     method: RepairMethod = "room"
@@ -61,10 +66,10 @@ def repair_tours(
     prediction: Prediction, tours: Tensor, options: RepairOptions
 ) -> Tensor:
     """
-    Return the tours with the customers that they leave out put back, shape (B, K, N).
+    Return the tours with the unserved customers inserted, shape (B, K, N).
 
-    The tours keep their customers and their order, unless ``room`` must move some.
-    There are more than M tours only if the guarantee adds some.
+    The tours keep their customers and their order, unless ``room`` must move some. K is
+    the number of vehicles M, or larger if the guarantee adds tours.
 
     Raises
     ------
@@ -96,16 +101,22 @@ def _repair_likeliest(prediction: Prediction, tours: Tensor, guarantee: bool) ->
     return add_tours(prediction, tours) if guarantee else tours
 
 
-def _settle(prediction: Prediction, tours: Tensor, guarantee: bool) -> Tensor:
-    """Insert customers at the least detour, one plan after the other, on a CPU."""
+def _repair_at_least_detour(
+    prediction: Prediction, tours: Tensor, guarantee: bool
+) -> Tensor:
+    """
+    Repair by ``room``: insert each customer at the least detour, on a CPU.
+
+    If no tour has room for a customer, customers are moved between tours.
+    """
     found = _insert_cheapest(prediction, tours.cpu())
-    stuck = _left_out(prediction, found).any(1)
+    stuck = _unserved(prediction, found).any(1)
     if stuck.any():
         from fixedfleet.planning.settling import settle_tours  # Numba loads slowly
 
         found[stuck] = settle_tours(prediction[stuck.to(tours.device)], found[stuck])
     if guarantee:
-        most = int(_left_out(prediction, found).sum(1).max())
+        most = int(_unserved(prediction, found).sum(1).max())
         found = _insert_cheapest(prediction, pad(found, (0, 0, 0, most)))
     return found.to(tours.device)
 
@@ -113,26 +124,27 @@ def _settle(prediction: Prediction, tours: Tensor, guarantee: bool) -> Tensor:
 _REPAIRS = {
     "paper": _repair_by_room,
     "likeliest": _repair_likeliest,
-    "room": _settle,
+    "room": _repair_at_least_detour,
 }
 
 
-def _left_out(prediction: Prediction, tours: Tensor) -> Tensor:
+def _unserved(prediction: Prediction, tours: Tensor) -> Tensor:
     return unserved_customers(tours, prediction.customers.cpu())
 
 
 def _insert_cheapest(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Return the tours with the missing customers inserted where there is room.
+    Return the tours with unserved customers inserted at the least detour.
 
-    Tours beyond the fleet must be empty. One is opened only for a customer that fits
-    into no other tour.
+    A customer for which no tour has room stays unserved. ``tours`` may have more rows
+    than the fleet has vehicles; these must be empty, and one is used only if a customer
+    fits into no other tour.
     """
     from fixedfleet.planning.inserting import SPARE, insert_all  # Numba loads slowly
 
     demands = prediction.demands.cpu()
     order = (-demands).sort(dim=1, stable=True).indices
-    rows, places = _left_out(prediction, tours).gather(1, order).nonzero(as_tuple=True)
+    rows, places = _unserved(prediction, tours).gather(1, order).nonzero(as_tuple=True)
     customers = order[rows, places]
     extra = tours.shape[1] - prediction.fleet
     room = pad(prediction.room.cpu(), (0, extra), value=SPARE)

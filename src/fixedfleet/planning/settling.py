@@ -1,4 +1,4 @@
-"""Make all customers fit: move them between vehicles until none is overloaded."""
+"""Serve all customers: move them between vehicles until no vehicle is overloaded."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["settle", "settle_tours"]
 
-_STEPS = 4000  # moves from each start
-_TABU = 5  # steps, twice this at most, for which a customer may not move back
-# What an overload by the mean demand costs at first, in units of the values.
+_STEPS = 4000  # the largest number of moves, from each of the two starts
+_TABU = 5  # a customer may not move back for this many steps, or up to twice as many
+# The penalty of an overload by the mean demand in the first step, in units of `value`.
 _FIRST_WEIGHT = 2.5 * 2**20
-_GROWTH = 1.002  # the factor by which the weight of an overload grows per step
+_GROWTH = 1.002  # the factor by which the penalty grows per step
 
 
 def settle_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     """
-    Move customers between the tours of each plan until all customers fit.
+    Return tours that serve all customers, by moving customers between vehicles.
 
-    Then chains of moves improve the assignment, and the tours are ordered, as in
-    decoding by membership. A plan stays as it is if its customers cannot be made to
-    fit. Tours are on the CPU, shape (B, M, N).
+    First, a tabu search finds a vehicle for every customer within the capacity. Then
+    chains of moves improve the assignment, and the tours are ordered, as in decoding by
+    membership. If the tabu search fails, the tours of this plan are not changed. The
+    tours are on the CPU, shape (B, M, N).
     """
     arrays = member_arrays(prediction, membership_scores(prediction))
     inputs = (array.cpu().contiguous().numpy() for array in arrays)
@@ -58,17 +59,17 @@ def settle(
     room: NDArray[np.int64],
 ) -> bool:
     """
-    Assign all customers of one instance within the capacity; say if that was possible.
+    Assign all customers of one instance within the capacity; return False if it fails.
 
-    Each customer without a vehicle gets its best one, even if this overloads it.
-    A tabu search removes the overload, at the least loss of value that it finds. If it
-    fails, it begins again with an assignment in which large customers came first.
+    Each customer without a vehicle gets its best vehicle, even if this overloads the
+    vehicle. A tabu search removes the overload, and loses as little value as it can. If
+    it fails, it starts again from an assignment in which large demands came first.
 
     Parameters
     ----------
     vehicle
-        The vehicle of each location, shape (N',); M for all that have none. It is
-        changed in place, also if the result is False.
+        The vehicle of each location, shape (N',); M for a location without a vehicle.
+        The array is changed in place, even if the result is False.
     value, order, demands, customers, room
         As in :func:`fixedfleet.planning.assigning.assign`.
     """
@@ -76,19 +77,23 @@ def settle(
     if demands.max() > room.max() or total > room[room > 0].sum():
         return False
     weight = _FIRST_WEIGHT * customers.sum() / total
-    left = _room_left(order, demands, customers, room, vehicle)
+    left = _assign_rest(order, demands, customers, room, vehicle)
     if _remove_overload(value, demands, room, vehicle, left, weight):
         return True
     _assign_large_first(order, demands, customers, room, vehicle)
-    left = _room_left(order, demands, customers, room, vehicle)
+    left = _assign_rest(order, demands, customers, room, vehicle)
     return bool(_remove_overload(value, demands, room, vehicle, left, weight))
 
 
 @compiled()
-def _room_left(
+def _assign_rest(
     order: Any, demands: Any, customers: Any, room: Any, vehicle: Any
 ) -> Any:
-    """Assign all customers; return the room left, below 0 for an overload."""
+    """
+    Assign each customer without a vehicle to its best one; return the room left.
+
+    The room left in each vehicle has shape (M,). It is negative for an overload.
+    """
     left = np.maximum(room, 0)
     for customer in np.flatnonzero(customers):
         if vehicle[customer] == len(room):
@@ -104,7 +109,11 @@ def _room_left(
 def _assign_large_first(
     order: Any, demands: Any, customers: Any, room: Any, vehicle: Any
 ) -> None:
-    """Assign customers by falling demand to their best vehicle with room, if any."""
+    """
+    Assign all customers anew, the largest demand first.
+
+    Each gets its best vehicle that has room. If none has, it stays without a vehicle.
+    """
     left = room.copy()
     for customer in np.argsort(-demands, kind="mergesort"):
         if not customers[customer]:
@@ -125,10 +134,13 @@ def _remove_overload(
     Move customers until no vehicle is overloaded; return False after too many steps.
 
     Each step moves a customer out of an overloaded vehicle, or exchanges it for a
-    smaller one. It makes the move with the least cost: the value lost, and the overload
-    added times a weight that grows from step to step.
+    customer with a smaller demand. The move with the least cost is made. Its cost is
+    the value that is lost, plus ``weight`` times the overload that is added. The weight
+    grows from step to step. ``left`` is the room left in each vehicle, shape (M,); it
+    and ``vehicle`` are changed in place.
     """
-    tabu = np.zeros(value.shape, np.int64)  # the step until which no return is allowed
+    # The step until which a customer may not return to a vehicle, shape (N', M).
+    tabu = np.zeros(value.shape, np.int64)
     k = 0
     for step in range(_STEPS):
         if left.min() >= 0:
@@ -164,7 +176,10 @@ def _best_move(
     step: int,
 ) -> tuple[int, int, int]:
     """
-    Return (i, j, h): i moves from vehicle k to h, and j from h to k; j = 0 for none.
+    Return the best move out of the overloaded vehicle k, as (i, j, h).
+
+    Customer i moves from vehicle k to h, and customer j from h to k. If j is 0, nobody
+    moves to k. If h is −1, no move is possible.
     """
     n, m = value.shape
     least, best = np.inf, (0, 0, -1)
@@ -191,6 +206,6 @@ def _best_move(
 
 @compiled(_nrt=False)
 def _added_overload(left: Any, k: int, h: int, shift: int) -> Any:
-    """Return how much the overload grows if this much of k's load moves to h."""
+    """Return by how much the overload grows if the load ``shift`` moves from k to h."""
     before = min(0, left[k]) + min(0, left[h])
     return before - min(0, left[k] + shift) - min(0, left[h] - shift)

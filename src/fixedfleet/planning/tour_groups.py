@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["number_tours", "replan_groups", "take_groups"]
 
-# Tours per group in the first pass and in all others; these numbers measured best.
+# Tours per group in the first pass and in all others: the best numbers in our tests.
 _FIRST, _LATER = 5, 3
-_ROUNDING = 1e-9  # a smaller gain, as a share of the length, is none
+_ROUNDING = 1e-9  # smaller gains, as a share of the length, count as rounding errors
 
 
 def replan_groups(
@@ -31,8 +31,8 @@ def replan_groups(
     Plan groups of neighbouring tours again; keep the new tours if they are shorter.
 
     In each pass, the tours of an instance are sorted by their direction from the depot
-    and divided into groups, which ``plan`` plans. The groups of the next pass begin one
-    tour later.
+    and divided into groups. The function ``plan`` plans each group as an instance. In
+    the next pass, the groups begin one tour later.
     """
     for number in range(passes):
         size = _FIRST if number == 0 else _LATER
@@ -55,14 +55,16 @@ def take_groups(
     groups: NDArray[np.bool_],
 ) -> tuple[InstanceBatch, PlanBatch, NDArray[np.int64]]:
     """
-    Make an instance of each group of tours.
+    Return each group of tours as an instance with a plan.
 
     Parameters
     ----------
     instances, plans
-        Instances and their plans.
-    rows, groups
-        The instance of each group (G,), and which of its tours belong to it (G, tours).
+        The instances and their plans.
+    rows
+        The instance of each of the G groups, shape (G,).
+    groups
+        Which tours of this instance belong to the group, shape (G, tours).
 
     Returns
     -------
@@ -71,7 +73,8 @@ def take_groups(
     plans
         The tours of the groups.
     customers
-        The number that each customer has in the whole instance, shape (G, N).
+        The number that each customer has in the original instance, shape (G, N); 0 for
+        padding.
     """
     routes = np.asarray(plans.routes[rows])  # (G, L)
     tour, stops = number_tours(routes)
@@ -107,7 +110,12 @@ def take_groups(
 def number_tours(
     routes: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the tour number of each entry of routes, and a mask of real entries."""
+    """
+    Return the tour number of each entry of ``routes``, and which entries are in use.
+
+    Both results have the shape of ``routes``. An entry is in use if it is a customer,
+    or the 0 that ends a tour; the other entries are padding.
+    """
     home = routes == 0
     ends = home & (np.pad(routes, ((0, 0), (1, 0)))[:, :-1] > 0)
     return ends.cumsum(axis=1) - ends, ends | ~home
@@ -117,9 +125,11 @@ def _divide(
     instances: InstanceBatch, plans: PlanBatch, size: int, shift: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """
-    Divide tours into groups of about ``size``, sorted by direction from the depot.
+    Divide the tours of each plan into groups of about ``size`` neighbouring tours.
 
-    Return the instance of each group, shape (G,), and its tours, shape (G, tours).
+    The tours are sorted by their direction from the depot. The first group begins with
+    tour number ``shift`` of this order. Groups of one tour are dropped. Return the
+    instance of each group, shape (G,), and a mask of its tours, shape (G, tours).
     """
     routes = np.asarray(plans.routes)
     count = plans.vehicles()
@@ -132,7 +142,7 @@ def _divide(
     angle = np.arctan2(centres[..., 1], centres[..., 0])
     angle[np.arange(most) >= count[:, None]] = np.inf
     rank = np.argsort(np.argsort(angle, axis=1), axis=1)
-    # Groups of equal size, and never the whole plan, which was predicted already.
+    # Groups have about equal sizes. None is the whole plan, which was planned before.
     each = np.ceil(count / np.maximum(1, np.rint(count / size))).astype(np.int64)
     each = np.clip(each, 1, np.maximum(count - 1, 1))
     place = (rank - shift) % np.maximum(count, 1)[:, None]
@@ -151,7 +161,12 @@ def _put_back(
     found: PlanBatch,
     better: NDArray[np.int64],
 ) -> PlanBatch:
-    """Return the plans with the tours of the better groups in place of the old ones."""
+    """
+    Return the plans in which new tours replace those of the better groups.
+
+    ``found`` has the new tours of each group, and ``better`` the numbers of the groups
+    to replace. ``rows``, ``groups`` and ``customers`` are as in :func:`take_groups`.
+    """
     old = np.pad(plans.routes, ((0, 0), (0, 1)))
     new = np.pad(found.routes[better], ((0, 0), (0, 1)))
     replaced = np.zeros((len(plans), groups.shape[1]), dtype=np.bool_)

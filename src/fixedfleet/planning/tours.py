@@ -1,4 +1,4 @@
-"""The tours of a batch as one tensor, which every decoder returns."""
+"""Tours of a batch as one tensor (B, M, N), which every decoder returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ __all__ = ["make_plans", "split_walks", "tour_loads", "unserved_customers"]
 
 
 def unserved_customers(tours: Tensor, customers: Tensor) -> Tensor:
-    """Return which of the customers (B, N') no tour (B, M, N) serves, (B, N')."""
+    """
+    Return a mask of the customers that no tour serves, shape (B, N').
+
+    ``tours`` has shape (B, M, N), and ``customers`` masks all customers, (B, N').
+    """
     served = torch.zeros_like(customers).scatter_(1, tours.flatten(1), True)
     return customers & ~served
 
@@ -23,10 +27,10 @@ def tour_loads(tours: Tensor, demands: Tensor) -> Tensor:
 
 
 def make_plans(tours: Tensor) -> PlanBatch:
-    """Return the plans without empty tours, on the CPU."""
+    """Return tours (B, M, N) as plans on the CPU; empty tours are dropped."""
     stops = pad(tours, (1, 1)).flatten(1)  # a 0 before and after each tour
     kept = pad((stops[:, 1:] > 0) | (stops[:, :-1] > 0), (1, 0))
-    place = kept.cumsum(1)  # from 1 on; all that is not kept goes to place 0
+    place = kept.cumsum(1)  # from 1; what is dropped goes to place 0, removed below
     width = 1 + int(place.max()) if len(place) else 1
     routes = stops.new_zeros((len(stops), width))
     routes.scatter_(1, place * kept, stops)
@@ -37,7 +41,8 @@ def split_walks(walks: Tensor, fleet: int) -> Tensor:
     """
     Split walks (B, N + M) into tours (B, M, N).
 
-    A walk has locations in visiting order. Each 0 ends the tour of a vehicle.
+    A walk lists the locations that all vehicles visit, one vehicle after the other.
+    Each 0 ends the tour of a vehicle.
     """
     batch, steps = walks.shape
     longest = steps - fleet

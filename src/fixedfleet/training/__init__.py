@@ -1,4 +1,8 @@
-"""Training of networks: settings, labels, loss, steps, validation, checkpoints."""
+"""
+Training of networks: settings, labels, loss, steps, validation, checkpoints.
+
+A label is an instance with a good plan, from which a network learns.
+"""
 
 # ruff: noqa: E402  # a missing torch is reported before anything imports it
 from fixedfleet.errors import require

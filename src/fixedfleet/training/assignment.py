@@ -1,4 +1,4 @@
-"""Exact linear assignments of a whole batch, on a GPU without leaving it."""
+"""Solve the linear assignments of a whole batch exactly; on a GPU by a kernel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _APART = 1e5  # cost of matching a vehicle with padding: more than any plan cost
 
 def match_tours(costs: Tensor, vehicles: Tensor) -> Tensor:
     """
-    Return the tour of a label that each vehicle gets, at least cost, shape (B, M, 1).
+    Match each vehicle with a tour of the label; return the tours, shape (B, M, 1).
 
-    There are as many tours as vehicles, so padding is matched with padding.
+    The total cost is as small as possible. There are as many tours as vehicles, so
+    padding is matched with padding.
 
     Parameters
     ----------
@@ -34,11 +35,11 @@ def assign(cost: Tensor) -> Tensor:
     """
     Match rows to columns of costs (B, M, M) at the least total cost, exactly.
 
-    On a GPU a kernel finds shortest augmenting paths, one warp per instance; elsewhere
-    SciPy solves the assignments. Returns the column of each row, shape (B, M).
+    Return the column of each row, shape (B, M). On a GPU, a kernel solves all instances
+    side by side; on a CPU, SciPy solves one after the other.
     """
-    # With a cost that is not finite, the kernel might not end. The trainer notices such
-    # costs because the loss is not finite.
+    # NaN and infinite costs could break the kernel, so they are replaced. The trainer
+    # still notices them, because the loss is not finite either.
     cost = cost.detach().float().nan_to_num(nan=1e6, posinf=1e6, neginf=-1e6)
     if cost.is_cuda:
         return _assign_on_gpu(cost)

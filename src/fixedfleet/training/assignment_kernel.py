@@ -1,4 +1,4 @@
-"""Triton kernel: one linear assignment per program, by shortest augmenting paths."""
+"""Triton kernel: solve linear assignments by shortest augmenting paths."""
 # mypy: ignore-errors
 
 import triton
@@ -16,12 +16,13 @@ def _pick(values, offsets, index):
 @triton.jit
 def solve_assignments(cost_ptr, column_ptr, m: tl.constexpr, BLOCK: tl.constexpr):
     """
-    Write the columns of the cheapest assignment, by Jonker and Volgenant's algorithm.
+    Match rows to columns at the least total cost; write the column of each row.
 
-    Each lane is a column. It has the row matched to the column, the dual ``u`` of that
-    row, the dual ``v`` of the column, and the column before it on the path. Rows are
-    added one after another. A path has at most m columns, so the loops end for any
-    costs.
+    This is Jonker and Volgenant's algorithm. Each program solves one assignment of m
+    rows and m columns. Each lane of a program is a column: it holds the row matched to
+    the column, the dual variable ``u`` of that row, the dual variable ``v`` of the
+    column, and the column before it on the augmenting path. Rows are added one after
+    another. A path has at most m columns, so the loops end for any costs.
     """
     cost_ptr += tl.program_id(0).to(tl.int64) * m * m
     column_ptr += tl.program_id(0).to(tl.int64) * m
@@ -37,7 +38,7 @@ def solve_assignments(cost_ptr, column_ptr, m: tl.constexpr, BLOCK: tl.constexpr
         done = tl.zeros((BLOCK,), tl.int32)
         reached = 0.0  # length of the shortest path so far
         current = new_row  # the last row of the path
-        dual = 0.0  # and its dual; 0 for the new row
+        dual = 0.0  # the dual variable of this row; 0 for the new row
         last = -1  # the last column of the path
         steps = 0
         sink = -1

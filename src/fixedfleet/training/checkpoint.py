@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training, and weights to start one from."""
+"""Write and read checkpoints of a training; read weights to start a training from."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ __all__ = [
 CHECKPOINT = "checkpoint.safetensors"
 CHECKPOINT_FORMAT = 1
 _KIND = "fixedfleet checkpoint"
-# A resumed training may change these: they do not change what a step does.
+# Settings that may change when a training is resumed: they do not affect single steps.
 _FREE = {"epochs", "minutes", "steps", "validate_every", "compile"}
 
 
 @dataclass(frozen=True)
 class Position:
     """
-    How far a training is.
+    The progress of a training, as a checkpoint records it.
 
-    Every epoch has a generator that is seeded by (seed, epoch), so no state of a
-    generator has to be kept.
+    The random numbers of an epoch only depend on the seed and on the number of the
+    epoch. So the state of a random generator need not be saved.
 
     Attributes
     ----------
     epoch, step
-        Epochs done, and steps done within the current one.
+        The number of epochs done, and of steps done within the current epoch.
     seconds
-        Time spent in steps so far.
+        The time of all steps so far.
     seed
         The seed of the training.
     fingerprint
@@ -72,7 +72,11 @@ def write_checkpoint(
     position: Position,
     preset: Preset,
 ) -> None:
-    """Write a checkpoint: weights, optimiser, moving average, position, settings."""
+    """
+    Write a checkpoint: the tensors of a training, its progress and its settings.
+
+    ``tensors`` are those of :meth:`Stepper.tensors`.
+    """
     metadata = {
         "kind": _KIND,
         "format": str(CHECKPOINT_FORMAT),
@@ -93,13 +97,16 @@ def read_checkpoint(
     fingerprint: str,
 ) -> tuple[dict[str, Tensor], Position]:
     """
-    Read a checkpoint, and check that this training can continue from it.
+    Return the tensors and the progress of a checkpoint.
+
+    The other arguments describe this training, which is to continue from it.
 
     Raises
     ------
     InputError
-        If the file is corrupt, of another version, or without tensors of these names
-        and shapes, or if it was made with other settings, another seed or other labels.
+        If the file is corrupt or of another version, if it lacks one of ``tensors`` or
+        has another shape for it, or if it was made with other settings, another seed or
+        other labels.
     """
     stored, metadata = read_tensors(path)
     if metadata.get("kind") != _KIND:
@@ -136,7 +143,7 @@ def read_checkpoint(
 
 def read_weights(source: str | os.PathLike[str], preset: Preset) -> dict[str, Tensor]:
     """
-    Read the weights of a network to start from, named as in :class:`Stepper`.
+    Return the weights of a network to start from, by the names of :class:`Stepper`.
 
     Raises
     ------

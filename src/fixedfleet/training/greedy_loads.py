@@ -1,4 +1,4 @@
-"""Loads of the pseudo-greedy plan; on a GPU by a single kernel."""
+"""Compute the loads of pseudo-greedy plans; on a GPU by a single kernel."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def greedy_loads(
     log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
 ) -> Tensor:
     """
-    Return the loads (B, M) of the plan that follows the likeliest arcs.
+    Return the loads (B, M) of the vehicles in the pseudo-greedy plan.
 
-    They are those of :func:`fixedfleet.planning.pseudo_greedy`, but no values are
-    checked, because that would wait for the GPU. On a GPU, a Triton kernel follows the
-    arcs, with one program per instance.
+    The plan is that of :func:`fixedfleet.planning.pseudo_greedy`. No values are
+    checked, because that would wait for the GPU. On a GPU, a Triton kernel computes the
+    loads, with one program per instance.
 
     Parameters
     ----------
     log_probs
-        log Ŷ, shape (B, M, N', N'), −inf where masked.
+        log Ŷ, shape (B, M, N', N'), −inf where an edge is not allowed.
     units
-        Whole units of demand, shape (B, N'), 0 for the depot.
+        Demands as whole numbers, shape (B, N'), 0 for the depot.
     customers, vehicles
         Which locations are customers, (B, N'), and which vehicles exist, (B, M).
     """

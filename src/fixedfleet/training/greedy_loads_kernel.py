@@ -1,4 +1,4 @@
-"""Triton kernel: the pseudo-greedy plan of one instance per program."""
+"""Triton kernel: the loads of the pseudo-greedy plans of a batch."""
 # mypy: ignore-errors
 
 import triton
@@ -19,12 +19,13 @@ def walk_greedily(
     BLOCK: tl.constexpr,
 ):
     """
-    Write the loads of the plan that follows the likeliest arcs, whatever the capacity.
+    Write the vehicles' loads in the plan that follows the likeliest edges.
 
-    Each lane is a location. Each vehicle in turn goes to the likeliest location that is
-    free, the first one among equals, until that is the depot. NaN scores count as the
-    lowest. Every step but the last of a tour serves a customer, so the loops end for
-    any scores.
+    The capacity is ignored. Each program computes the plan of one instance, and each of
+    its lanes is a location. One vehicle after the other goes to the likeliest of the
+    depot and the unserved customers, again and again, until that is the depot. Of equal
+    scores, the first location is taken; NaN counts as the lowest score. Every step but
+    the last of a tour serves a customer, so the loops end for any scores.
     """
     instance = tl.program_id(0).to(tl.int64)
     log_probs_ptr += instance * m * n * n

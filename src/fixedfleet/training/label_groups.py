@@ -16,29 +16,37 @@ if TYPE_CHECKING:
 
 __all__ = ["tour_groups"]
 
-# The mean number of customers in a group of tours, and the probability of each.
+# The mean number of customers in a group is one of these, with these probabilities.
 _CUSTOMERS, _CHANCES = (16, 36, 65), (0.45, 0.4, 0.15)
-_SAME_DIRECTION, _CLOSE = 0.4, 0.45  # shares of the groups; the rest is random
+# The shares of groups whose tours lie in the same direction, and whose tours are close
+# to each other. The tours of all other groups are random.
+_SAME_DIRECTION, _CLOSE = 0.4, 0.45
 
 
 def tour_groups(
     instances: InstanceBatch, plans: PlanBatch, count: int, seed: int
 ) -> tuple[InstanceBatch, PlanBatch]:
     """
-    Make an additional labelled instance of each group of neighbouring tours.
+    Return additional labelled instances, each made from a group of tours of a label.
 
-    The tours of a group are a label for their customers: in a good plan, they are a
-    good plan for them. A group has about 8 to 100 customers. Its tours are close to
-    each other, lie in the same direction, or are chosen at random.
+    Some tours of a good plan are a good plan for the customers that they serve. So they
+    are a label for an instance with only these customers. A group has about 8 to 100
+    customers. Its tours are close to each other, lie in the same direction from the
+    depot, or are chosen at random.
 
     Parameters
     ----------
     instances, plans
-        Instances and labels.
+        The instances and their labels.
     count
-        Groups per label; labels with fewer than three tours give none.
+        The number of groups per label. Labels with fewer than three tours are skipped.
     seed
-        Seed of the choice.
+        Seed of the choice of groups.
+
+    Returns
+    -------
+    tuple
+        The additional instances and their plans.
     """
     groups = _choose_groups(instances, plans, count, np.random.default_rng(seed))
     found = np.flatnonzero(groups.any(axis=1))
@@ -54,7 +62,12 @@ def tour_groups(
 def _choose_groups(
     instances: InstanceBatch, plans: PlanBatch, count: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return which tours belong to each group, shape (B · count, tours)."""
+    """
+    Return which tours belong to each group, shape (B · count, tours).
+
+    The groups of label b are the rows from b · count on. A label with fewer than three
+    tours has empty groups.
+    """
     centres, members = _measure_tours(instances, plans)
     rows = np.repeat(np.arange(len(plans)), count)  # the label of each group
     tours = (members > 0).sum(axis=1)[rows]
@@ -62,7 +75,8 @@ def _choose_groups(
     wanted = wanted * rng.uniform(0.5, 1.5, len(rows))
     kind, first = rng.uniform(size=(len(rows), 2)).T[..., None]
     apart = rng.uniform(size=(len(rows), members.shape[1]))
-    # All tours are compared with the first one.
+    # One tour of each group is chosen at random. `apart` is then the distance of each
+    # other tour from it (or its angle, or a random number), and the nearest are taken.
     first = (first * tours[:, None]).astype(np.int64)
     angle = np.arctan2(centres[..., 1], centres[..., 0])[rows]
     turn = np.abs(angle - np.take_along_axis(angle, first, axis=1))
@@ -84,7 +98,11 @@ def _choose_groups(
 def _measure_tours(
     instances: InstanceBatch, plans: PlanBatch
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the centre of each tour, relative to the depot, and its customers."""
+    """
+    Return the centre of each tour relative to the depot, and its number of customers.
+
+    The shapes are (B, tours, 2) and (B, tours).
+    """
     routes = np.asarray(plans.routes, dtype=np.int64)
     served = routes > 0
     tour, _ = number_tours(routes)

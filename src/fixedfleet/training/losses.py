@@ -1,4 +1,4 @@
-"""The base class of all losses, as the trainer calls them, and the registry."""
+"""The base class of all losses, and the registry of their names."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class Loss:
     """
     A loss with its settings; call it with a network's output and a batch of labels.
 
-    A loss of your own is a subclass that is a frozen dataclass, whose fields are its
-    settings, with :meth:`__call__`. Register it with ``@LOSSES.register("name")``, or
-    name it as "module.py:Name".
+    To write a loss of your own, make a subclass that is a frozen dataclass and has
+    :meth:`__call__`. The fields of the dataclass are the settings. Register it with
+    ``@LOSSES.register("name")``, or name it as "module.py:Name".
 
     Attributes
     ----------
     terms
-        The names of what a call returns, ``total`` first.
+        The names of the numbers that a call returns, ``total`` first.
     """
 
     terms: ClassVar[tuple[str, ...]] = ("total",)
 
     def __call__(self, output: Any, batch: TrainingBatch) -> dict[str, Tensor]:
         """
-        Return the loss, ``total``, and its terms by name: numbers, means over a batch.
+        Return the loss as ``total``, and its terms by name, each a mean over the batch.
 
         Parameters
         ----------
@@ -58,7 +58,9 @@ LOSSES: Registry[type[Loss]] = Registry(
 
 def make_loss(name: str, settings: Mapping[str, Any]) -> Loss:
     """
-    Return the loss with this name; settings that are left out have defaults.
+    Return the loss with this name and these settings.
+
+    Settings that are left out have their defaults.
 
     Raises
     ------

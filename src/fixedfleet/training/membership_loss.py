@@ -1,4 +1,4 @@
-"""The loss of the universal network: who serves whom, and who is next to whom."""
+"""The loss of the universal network, on the vehicle and neighbours of each customer."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ _LEAST = -30.0  # log-probabilities below this have no gradient
 @dataclass(frozen=True, kw_only=True)
 class MembershipLoss(Loss):
     """
-    The cross-entropy of the label's tours, matched with vehicles at least cost.
+    The cross-entropy between the predicted vehicles of customers and the label's tours.
 
-    One matching holds for all rounds of the universal network. The last round weighs as
-    much as the mean of all.
+    The numbers of vehicles are arbitrary. So each tour of the label is first matched
+    with a vehicle, such that the loss is as small as possible. The same matching is
+    used for all rounds of the universal network. The loss is the mean over all rounds,
+    averaged with the loss of the last round. Two more terms are added.
 
     Parameters
     ----------
     cluster_weight
-        Weight of a cross-entropy on whether two customers share a tour.
+        Weight of the cross-entropy of "these two customers share a tour".
     neighbour_weight
-        Weight of a cross-entropy on the two neighbours of a customer.
+        Weight of the cross-entropy of the two neighbours of a customer in its tour.
 
     Raises
     ------
@@ -52,7 +54,7 @@ class MembershipLoss(Loss):
         check_settings(self, "loss.")
 
     def __call__(self, output: Rounds, batch: TrainingBatch) -> dict[str, Tensor]:
-        """Return the loss of the predictions of all rounds, and its terms."""
+        """Return the loss of the predictions of all rounds, and its terms by name."""
         features = batch.features
         real, vehicles = features.nodes[:, 1:], features.vehicles
         target = Target.from_routes(batch.routes, features)
@@ -63,7 +65,7 @@ class MembershipLoss(Loss):
         costs = [
             -(logs.clamp_min(_LEAST).mT @ member) / size[:, None, None]
             for logs in output.membership
-        ]  # of vehicle k in tour p, (B, M, M)
+        ]  # the cost of giving tour p to vehicle k, (B, M, M)
         total = torch.stack([cost.detach() for cost in (*costs, costs[-1])]).sum(0)
         tours = match_tours(total, vehicles)
         entropies = [
@@ -88,16 +90,23 @@ class MembershipLoss(Loss):
 
 
 def _of_customers(places: Tensor, values: Tensor, real: Tensor) -> Tensor:
-    """Return the values by customer, shape (B, N), given the customer of each edge."""
+    """
+    Return the values of edges, sorted by customer, shape (B, N).
+
+    ``places`` has the customer at one end of each edge, and ``values`` what is known
+    about the edge, both (B, E).
+    """
     found = values.new_zeros((len(real), real.shape[1] + 1))
     return found.scatter(1, places, values)[:, 1:]
 
 
 def _cluster(logs: Tensor, same: Tensor, real: Tensor) -> Tensor:
     """
-    Return the cross-entropy of "i and j share a tour", per customer.
+    Return the cross-entropy of "customers i and j share a tour", a mean over the batch.
 
-    It is a mean over the batch.
+    Per instance, it is the sum over all pairs divided by the number of customers (and
+    by 4). ``logs`` are the log-probabilities that vehicle k serves customer i,
+    (B, N, M); ``same`` says which customers share a tour in the label, (B, N, N).
     """
     served = logs.exp() * real[..., None]
     together = (served @ served.mT).clamp(1e-5, 1 - 1e-5)

@@ -19,25 +19,25 @@ _STEPS = 5
 # Coefficients of the iteration X ← aX + (bA + cA²)X with A = XXᵀ, which brings all
 # singular values close to 1.
 _A, _B, _C = 3.4445, -4.7750, 2.0315
-_SIZE = 0.2  # root mean square of an update, relative to the learning rate
+_SIZE = 0.2  # the root mean square of an update's entries, over the learning rate
 
 
 class Muon(torch.optim.Optimizer):
     """
-    Momentum whose updates are made orthogonal by Newton and Schulz's iteration.
+    The optimiser Muon: momentum, with updates that are made orthogonal.
 
-    Matrices of the same shape are updated together. A step copies nothing from the
-    host, so it can be captured in a CUDA graph.
+    Newton and Schulz's iteration makes them so. Matrices of the same shape are updated
+    together. A step copies nothing from the host, so a CUDA graph can capture it.
 
     Parameters
     ----------
     matrices
         The weights, each a matrix.
     lr
-        The learning rate, a tensor on the device of the weights if it is to change
-        under a captured graph.
+        The learning rate. If it changes while a CUDA graph is replayed, it must be a
+        tensor on the device of the weights.
     weight_decay
-        Weights shrink by this times the learning rate in each step.
+        In each step, weights are multiplied by 1 − ``lr`` · ``weight_decay``.
 
     References
     ----------
@@ -78,7 +78,11 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrices: Tensor) -> Tensor:
-    """Return matrices with the same singular vectors and singular values near 1."""
+    """
+    Return matrices with the same singular vectors, but singular values near 1.
+
+    ``matrices`` has shape (count, rows, columns).
+    """
     found = matrices.bfloat16()
     tall = found.shape[1] > found.shape[2]
     if tall:

@@ -1,4 +1,4 @@
-"""The paper's loss: likelihood of a plan in the best order and directions of tours."""
+"""The paper's loss: how likely a network makes the edges of the label's tours."""
 
 from __future__ import annotations
 
@@ -23,24 +23,30 @@ __all__ = ["PlanLoss", "Target"]
 @dataclass(frozen=True, kw_only=True)
 class PlanLoss(Loss):
     """
-    The paper's equation 4.8: how unlikely log Ŷ makes the edges of the label.
+    The paper's loss, equation 4.8: an edge term and two load terms.
 
-    Loads are shares of the capacity, and their terms are sums over the vehicles. The
-    edge term is a mean over the N + M edges of the plan, or two weighted means. The
-    paper prints no weights; the presets have those of its authors' code.
+    The numbers of vehicles and the directions of tours are arbitrary. So each vehicle k
+    is matched with a tour π(k) of the label, such that the loss is as small as
+    possible, and each tour counts in its likelier direction.
 
-    load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan. It has no gradient, so
-    the load terms only influence the assignment.
+    The edge term is the negative log-likelihood of the label's N + M edges, as a mean.
+    The load terms are sums over the vehicles, with loads as shares of the capacity.
+    load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan, which follows the
+    likeliest edges and ignores the capacity. It has no gradient, so the load terms only
+    influence the matching. The paper gives no weights; the
+    presets use those of its authors' code.
 
     Parameters
     ----------
     start_weight
-        The share of the edges out of the depot in the edge term; their mean and the
-        mean of the other edges are weighted by it. None: all edges weigh the same.
+        The weight of the edges out of the depot in the edge term: it is this number
+        times their mean, plus the rest times the mean of all other edges. None: all
+        edges have the same weight.
     load_weight
         α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|, summed over the vehicles.
     overload_weight
-        α_over, the weight of load² above the capacity, summed over the vehicles.
+        α_over, the weight of load(Ŷ_k)², summed over the vehicles whose load exceeds
+        the capacity.
 
     Raises
     ------
@@ -58,7 +64,7 @@ class PlanLoss(Loss):
         check_settings(self, "loss.")
 
     def __call__(self, output: Tensor, batch: TrainingBatch) -> dict[str, Tensor]:
-        """Return the loss of log Ŷ, shape (B, M, N', N'), and its terms."""
+        """Return the loss of log Ŷ, shape (B, M, N', N'), and its terms by name."""
         features = batch.features
         target = Target.from_routes(batch.routes, features)
         real = features.vehicles
@@ -69,7 +75,8 @@ class PlanLoss(Loss):
 
         edge_costs = _edge_costs(output, features, target, self.start_weight)
         load_costs, overloads = _load_costs(output, batch, target, self)
-        # Both load terms are the same in both directions of a tour.
+        # The direction of a tour does not change its load, so the minimum over both
+        # directions in `edge_costs` is enough.
         costs = edge_costs + load_costs + overloads[..., None]  # (B, M, M)
         tours = match_tours(costs, real)
         edges = mean(edge_costs.gather(2, tours)[..., 0])
@@ -81,12 +88,14 @@ class PlanLoss(Loss):
 
 class Target(NamedTuple):
     """
-    The N + M edges of a label. A vehicle that stays at the depot has the edge (0, 0).
+    The E = N + M edges of each label.
+
+    An unused vehicle stays at the depot: its tour has one edge, (0, 0).
 
     Attributes
     ----------
     start, end, owner
-        Both ends of each edge, and the number of its tour, shape (B, E).
+        Both ends of each edge, and the number of its tour, each of shape (B, E).
     real
         Which edges are not padding, shape (B, E).
     """
@@ -98,7 +107,11 @@ class Target(NamedTuple):
 
     @classmethod
     def from_routes(cls, routes: Tensor, features: Features) -> Target:
-        """Read rows of customers with a 0 after each tour, shape (B, N + M)."""
+        """
+        Return the edges of labels, given as routes of shape (B, N + M).
+
+        A row of routes has the customers of a plan, with a 0 after each tour.
+        """
         end = routes.long()
         start = torch.nn.functional.pad(end[:, :-1], (1, 0))
         home = (end == 0).long()
@@ -108,7 +121,7 @@ class Target(NamedTuple):
         return cls(start, end, owner, real)
 
     def members(self, tours: int) -> Tensor:
-        """Return 1 where an edge belongs to a tour, shape (B, E, tours)."""
+        """Return 1 where an edge belongs to a tour, otherwise 0; (B, E, tours)."""
         number = torch.arange(tours, device=self.owner.device)
         return ((self.owner[..., None] == number) & self.real[..., None]).float()
 
@@ -117,9 +130,10 @@ def _edge_costs(
     log_probs: Tensor, features: Features, target: Target, start_weight: float | None
 ) -> Tensor:
     """
-    Return the negative log-likelihood of each tour for each vehicle, shape (B, M, M).
+    Return the edge term of each vehicle with each tour of the label, (B, M, M).
 
-    Of the two directions of a tour, the likelier one counts.
+    It is the negative log-likelihood of the tour's edges for the vehicle, in the
+    likelier of the tour's two directions.
     """
     m, n = log_probs.shape[1:3]
     flat = log_probs.flatten(2)  # (B, M, N' · N')
@@ -145,9 +159,10 @@ def _load_costs(
     log_probs: Tensor, batch: TrainingBatch, target: Target, config: PlanLoss
 ) -> tuple[Tensor, Tensor]:
     """
-    Return the load terms of pairs of vehicle and tour, and the overload terms.
+    Return the load terms and the overload terms.
 
-    The shapes are (B, M, M) and, one per vehicle, (B, M).
+    The load terms have shape (B, M, M): one for each pair of vehicle and tour of the
+    label. The overload terms have shape (B, M): one for each vehicle.
     """
     features = batch.features
     size, m = log_probs.shape[:2]
@@ -157,14 +172,14 @@ def _load_costs(
     amounts = features.demands.gather(1, target.end)
     labelled = (amounts[..., None] * target.members(m)).sum(1)  # (B, M)
     load = (predicted[:, :, None] - labelled[:, None]).abs()
-    # The margin keeps rounding errors at exactly the capacity from being overloads.
+    # A rounding error above a full load is not an overload.
     over = torch.where(predicted > 1 + 1e-5, predicted.square(), 0.0)
     return config.load_weight * load, config.overload_weight * over
 
 
 @torch.no_grad()
 def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
-    """Return loads of the pseudo-greedy plan as shares of the capacity, (B, M)."""
+    """Return the loads in the pseudo-greedy plan, as shares of the capacity, (B, M)."""
     nodes = batch.features.nodes
     customers = torch.nn.functional.pad(nodes[:, 1:], (1, 0))  # without the depot
     loads = greedy_loads(

@@ -1,4 +1,4 @@
-"""Settings of a training, and the presets of ``presets.toml``."""
+"""The settings of a training, and the presets in ``presets.toml``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 Schedule = Literal["constant", "cosine"]
 
 _TABLES = ("model", "loss", "training")
-_ANY = "any"  # as the number of customers: labels of all sizes
+_ANY = "any"  # the number of customers in a preset for labels of all sizes
 _PRESETS = Path(__file__).parent / "presets.toml"
 
 
@@ -48,38 +48,39 @@ class TrainConfig:
         Instances per step, over all processes together. For a preset of all sizes, this
         is the number for 100 customers; steps with smaller instances have more.
     epochs
-        Budget: passes over the labels.
+        The budget as a number of passes over the labels.
     minutes
-        Budget in minutes of training steps, in place of the epochs. Compilation and
+        The budget in minutes of training steps, instead of ``epochs``. Compilation and
         validation are not counted.
     steps
-        Stop after this many steps in total, before the budget is used up. The training
-        can be resumed; the learning rate follows the budget.
+        Stop after this many steps in total, even if the budget is not used up. The
+        training can be resumed later. The learning rate still follows the budget.
     learning_rate
-        Adam's learning rate at its highest.
+        Adam's largest learning rate.
     schedule
         ``constant``, or ``cosine``: the rate falls to 0 at the end of the budget.
     warmup
         Steps over which the learning rate rises from 0.
     weight_decay
-        AdamW's weight decay; 0 is Adam.
+        AdamW's weight decay; with 0, AdamW is Adam.
     clip
-        Norm to which gradients are clipped; 0 for no clipping.
+        The largest norm of the gradients, to which they are clipped; 0: no clipping.
     ema
-        Decay per step of the moving average of the weights, which is validated and
-        saved; 0 for none.
+        Decay per step of the moving average of the weights. The averaged weights are
+        validated and saved. With 0, there is no moving average.
     muon
-        The learning rate of Muon relative to ``learning_rate``; Muon then optimises
-        the matrices of the layers. 0 for Adam alone.
+        If above 0, the optimiser Muon trains the matrices of the layers, with this
+        number times ``learning_rate``. With 0, Adam trains all weights.
     freeze
         Weights that are not trained: the beginnings of their names, separated by
         commas, such as ``embed,first``. Empty: all are trained.
     augment
-        Whether each instance is turned at random, as the network's ``augment`` does:
-        by a symmetry of the square, or by any angle for the universal network.
+        Whether each instance is rotated or mirrored at random, by the network's
+        ``augment``: by a symmetry of the square, or by any angle for the universal
+        network.
     parts
-        Groups of neighbouring tours that each label also gives as instances of their
-        own; only for a preset of all sizes.
+        How many groups of neighbouring tours of each label are used as additional
+        labels; only for a preset of all sizes.
     precision
         ``bf16``: matrix products in bfloat16; ``tf32``: in TensorFloat-32; ``fp32``.
     compile
@@ -131,8 +132,8 @@ class Preset:
     name
         The name.
     customers
-        The number of customers it is for; labels of another size are refused. None:
-        labels of all sizes.
+        The number of customers that the preset is for; labels of another size are
+        refused. None: labels of all sizes.
     network, model
         The network by its name in :data:`fixedfleet.model.NETWORKS`, and its settings.
     loss
@@ -153,7 +154,11 @@ class Preset:
 
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
-        """Read the tables of a preset; an unknown key is an error."""
+        """
+        Make a preset from the tables of a TOML file.
+
+        InputError is raised for an unknown key or a wrong value.
+        """
         if unknown := sorted(set(tables) - {*_TABLES, "customers"}):
             raise InputError(
                 f"preset {name!r} has an unknown entry {unknown[0]!r}: choose from "
@@ -176,10 +181,10 @@ class Preset:
 
     def with_settings(self, settings: Mapping[str, Any]) -> Preset:
         """
-        Return the preset with settings changed, such as ``{"model.layers": 4}``.
+        Return the preset with some settings changed, such as ``{"model.layers": 4}``.
 
-        Another network (``model.name``) or loss (``loss.name``) begins with its own
-        defaults.
+        If ``model.name`` or ``loss.name`` is changed, the new network or loss gets its
+        own defaults instead of the preset's settings.
         """
         changes: dict[str, dict[str, Any]] = {}
         for key, value in settings.items():
@@ -192,7 +197,7 @@ class Preset:
         return Preset.from_dict(self.name, _merge(self.to_dict(), changes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what :meth:`from_dict` reads."""
+        """Return the settings as tables that :meth:`from_dict` reads."""
         tables: dict[str, Any] = {
             "model": {"name": self.network, **asdict(self.model)},
             "loss": {"name": LOSSES.name_of(type(self.loss)), **_settings(self.loss)},
@@ -203,7 +208,7 @@ class Preset:
 
 
 def get_preset(name: str) -> Preset:
-    """Return a preset by name; ``FILE.toml:NAME`` takes it from a file."""
+    """Return the preset with this name; ``FILE.toml:NAME`` is one in a file."""
     path, colon, inner = name.rpartition(":")
     presets = list_presets(path) if colon else list_presets()
     key = inner if colon else name
@@ -214,10 +219,10 @@ def get_preset(name: str) -> Preset:
 
 def list_presets(path: str | os.PathLike[str] | None = None) -> dict[str, Preset]:
     """
-    Read all presets of a TOML file, by default those of the package.
+    Return all presets of a TOML file by name; by default, those of the package.
 
-    A preset may be based on one of the package or on one above it in the file; it then
-    has all settings of that preset but those it gives itself.
+    A preset may be based on a preset of the package, or on one above it in the file. It
+    then inherits all settings that it does not give itself.
     """
     shipped = {} if path is None else list_presets()
     presets: dict[str, Preset] = {}
@@ -250,10 +255,10 @@ def _read_tables(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
 
 def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Return the base with the changes, table by table.
+    Return the tables of a preset with some settings changed.
 
-    Settings of another network or loss than the base's are not kept, nor is the loss of
-    another network.
+    If the changes name another network or loss, the base's settings of it are dropped.
+    With another network, the base's loss is dropped too.
     """
     merged = dict(base)
     for key, value in changes.items():
@@ -268,7 +273,7 @@ def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(table: str, values: Any) -> dict[str, Any]:
-    """Return a table of settings, which may name a part, or raise InputError."""
+    """Return a copy of a table of settings; raise InputError if it is no such table."""
     if not isinstance(values, dict):
         raise InputError(f"{table} is {values!r}, not a table of settings")
     if not isinstance(values.get("name", ""), str):
@@ -277,5 +282,5 @@ def _named(table: str, values: Any) -> dict[str, Any]:
 
 
 def _settings(loss: Loss) -> dict[str, Any]:
-    """Return the settings of a loss, if it has any."""
+    """Return the settings of a loss by name; empty if it is not a dataclass."""
     return asdict(loss) if is_dataclass(loss) else {}

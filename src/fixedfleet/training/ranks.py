@@ -1,4 +1,4 @@
-"""The processes of one training, as torchrun starts them, or a single one."""
+"""The processes of one training: one, or several that torchrun has started."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ __all__ = ["Ranks"]
 
 class Ranks:
     """
-    This process's device, and its rank among the processes of torchrun.
+    The device of this process, and its place among the processes of torchrun.
+
+    Use it in a ``with`` block, which connects the processes. ``world`` is the number of
+    processes, and ``rank`` the number of this one.
 
     Parameters
     ----------
     device
-        Where to train; None for a GPU if there is one.
+        Where to train; None: a GPU if there is one.
     """
 
     def __init__(self, device: str | torch.device | None) -> None:
@@ -59,7 +62,7 @@ class Ranks:
         return float(shared)
 
     def peak_bytes(self) -> int:
-        """Return the most memory that torch has used on this GPU; 0 without a GPU."""
+        """Return torch's peak memory on this GPU, in bytes; 0 without a GPU."""
         if self.device.type != "cuda":
             return 0
         return int(torch.cuda.max_memory_allocated(self.device))

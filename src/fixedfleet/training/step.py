@@ -1,4 +1,8 @@
-"""One step of training: forward, loss, backward, update; on a GPU one CUDA graph."""
+"""
+One step of training: forward pass, loss, backward pass, update of the weights.
+
+On a GPU, a step is captured as a CUDA graph, which starts faster.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Stepper"]
 
-_WARM_UPS = 3  # steps before a graph is captured, as torch asks for
+_WARM_UPS = 3  # torch requires some steps before a CUDA graph is captured
 
 
 class Stepper:
     """
-    Trains a network step by step; it keeps the optimisers and the moving average.
+    Trains a network step by step; holds the optimisers and the moving average.
 
     Parameters
     ----------
@@ -35,9 +39,9 @@ class Stepper:
     buckets
         The labels, on the same device.
     loss, config
-        The settings of the loss and of the training.
+        The loss, and the settings of the training.
     world
-        The number of processes; each takes its share of a batch.
+        The number of processes. Each trains on its share of every batch.
     """
 
     def __init__(
@@ -63,8 +67,9 @@ class Stepper:
             [torch.zeros(size, dtype=torch.long, device=self.device) for size in sizes]
             for _ in range(2)
         )
-        # Counted on the device, so that a step need not wait: steps done, the first
-        # step whose loss is not finite (-1: none), and sums of the losses.
+        # These are counted on the device, so that no step has to wait for it: the steps
+        # done, the first step whose loss is not finite (−1: none), and the sums of the
+        # losses since the last report.
         self.step_number = torch.zeros((), dtype=torch.long, device=self.device)
         self.first_bad = torch.full_like(self.step_number, -1)
         self.sums = torch.zeros(len(loss.terms), device=self.device)
@@ -74,7 +79,12 @@ class Stepper:
         self.graphs: list[torch.cuda.CUDAGraph] = []
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the tensors that a step changes, by name; they are not copies."""
+        """
+        Return all tensors that a step changes, by name; they are not copies.
+
+        They are the weights, their moving average, the optimisers' state, and the
+        number of steps.
+        """
         found: dict[str, Tensor] = {"step": self.step_number}
         average = iter(self.average)
         for name, p in self.network.named_parameters():
@@ -89,7 +99,10 @@ class Stepper:
     @torch.no_grad()
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """
-        Copy a state into these tensors in place, because a captured graph reads them.
+        Restore a state that :meth:`tensors` has returned earlier.
+
+        The values are copied into the existing tensors, because a captured CUDA graph
+        reads those.
         """
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
@@ -101,7 +114,9 @@ class Stepper:
 
     def prepare(self) -> None:
         """
-        On a GPU, compile a step and capture it, then restore the state from before.
+        On a GPU, compile a step for each bucket and capture it as a CUDA graph.
+
+        The steps that this takes do not count: the state from before is restored.
         """
         if self.device.type != "cuda":
             return
@@ -130,10 +145,18 @@ class Stepper:
         self, bucket: int, rows: Tensor, codes: Tensor, learning_rate: float
     ) -> None:
         """
-        Take a step on this process's share of a batch, without waiting for the device.
+        Train on this process's share of a batch, without waiting for the device.
 
-        ``bucket`` is the number of the bucket that the rows are from, and ``codes`` say
-        how the instances are turned.
+        Parameters
+        ----------
+        bucket
+            The number of the bucket that holds the labels.
+        rows
+            The numbers of the labels in the bucket.
+        codes
+            Random numbers by which each instance is rotated or mirrored.
+        learning_rate
+            The learning rate of this step.
         """
         self.rows[bucket].copy_(rows, non_blocking=True)
         self.codes[bucket].copy_(codes, non_blocking=True)
@@ -154,7 +177,11 @@ class Stepper:
             optimizer.zero_grad(set_to_none=True)
 
     def _body(self, bucket: int) -> None:
-        """Do a step on ``rows``; nothing here may copy from the host (CUDA graph)."""
+        """
+        Do one step on the labels ``self.rows`` of a bucket.
+
+        Nothing here may copy from the host: a CUDA graph cannot capture that.
+        """
         self._zero_grad()
         batch = self.buckets[bucket].labels.take(self.rows[bucket])
         if self.config.augment:
@@ -196,7 +223,7 @@ class Stepper:
 
     @torch.no_grad()
     def averaged(self) -> PlanNetwork:
-        """Return a copy of the network, with the moving average if there is one."""
+        """Return a copy of the network, with the averaged weights if there are any."""
         network = type(self.network)(self.network.config).to(self.device)
         weights = self.average or list(self.network.parameters())
         torch._foreach_copy_(list(network.parameters()), weights)
@@ -205,7 +232,9 @@ class Stepper:
 
 def _freeze(network: PlanNetwork, names: str) -> None:
     """
-    Exclude weights whose names begin with one of these prefixes from the training.
+    Exclude weights from the training by the beginnings of their names.
+
+    ``names`` holds these beginnings, separated by commas.
 
     Raises
     ------
@@ -231,9 +260,9 @@ def _make_optimizers(
     network: PlanNetwork, config: TrainConfig, device: torch.device
 ) -> list[torch.optim.Optimizer]:
     """
-    Return AdamW, and Muon for the matrices of the layers if the settings ask for it.
+    Return AdamW, and Muon for the matrices of the layers if ``config.muon`` is set.
 
-    A group's ``factor`` is what its learning rate is multiplied by.
+    The learning rate of a parameter group is multiplied by the group's ``factor``.
     """
     on_gpu = device.type == "cuda"
     rate = torch.tensor(0.0, device=device) if on_gpu else 0.0
@@ -255,7 +284,9 @@ def _make_optimizers(
         fused=on_gpu,
         capturable=on_gpu,
     )
-    for p in others:  # made now, so that a checkpoint can be copied into it
+    # Adam would make its state in the first step. It is made now, so that a checkpoint
+    # can be copied into it.
+    for p in others:
         adam.state[p] = {
             "step": torch.zeros((), device=device),
             "exp_avg": torch.zeros_like(p),

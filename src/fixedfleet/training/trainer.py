@@ -1,4 +1,4 @@
-"""Training: epochs over the labels until the budget is used; it can be resumed."""
+"""Train a network on labels until the budget is used up; resume a training."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NonFiniteLossError", "TrainResult", "train"]
 
-_CHECK_EVERY = 50  # steps between waits for a GPU; a CPU is never waited for
-_CPU_WORK = 5e11  # operations; a step with more takes a core several seconds
-_CHECKPOINT_SECONDS = 60.0  # least time between checkpoints
+_CHECK_EVERY = 50  # on a GPU, wait for its results once in this many steps
+_CPU_WORK = 5e11  # a step with more operations takes a CPU core several seconds
+_CHECKPOINT_SECONDS = 60.0  # the least time between two checkpoints
 _CURE = (
     "the last checkpoint is from before; lower training.learning_rate, set "
     "training.clip, or use training.precision = 'fp32'"
@@ -52,7 +52,7 @@ _CURE = (
 
 
 class NonFiniteLossError(ArithmeticError):
-    """The loss is infinite or NaN; the message names the first such step."""
+    """The loss became infinite or NaN; the message names the first such step."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,7 +67,7 @@ class TrainResult:
     steps, epochs
         Steps and whole epochs done.
     seconds
-        Time spent in steps.
+        The time of all steps, without compilation and validation.
     validation
         The last validation, or None if there was none.
     finished
@@ -105,31 +105,32 @@ def train(
     display: Callable[[str], None] | None = print,
 ) -> TrainResult:
     """
-    Train a network on labels.
+    Train a network on labels, write it to a folder and return it.
 
     Under ``torchrun``, every process trains on its share of each batch.
 
     Parameters
     ----------
     preset
-        All settings, the budget included, or the name of a preset;
-        ``FILE.toml:NAME`` for one in a file.
+        All settings, including the budget, or the name of a preset. ``FILE.toml:NAME``
+        is a preset in a file.
     labels
         Label files or folders, or a batch of instances and a batch of their plans. For
-        a preset of the paper, all instances have one size.
+        a preset of the paper, all instances must have the same size.
     out
         Folder for ``checkpoint.safetensors``, ``model.safetensors`` and ``log.jsonl``.
     resume
         Whether to continue from the checkpoint in ``out``.
     weights
-        A network of the same configuration to start from, as a file or the name of a
-        shipped one. Optimiser, schedule and budget start anew.
+        A network to start from: its file, or the name of a shipped one. It must have
+        the same settings as the preset's network. Optimiser, schedule and budget start
+        anew.
     device
         Where to train. Default: a GPU if there is one.
     seed
-        Seed of weights, order and symmetries.
+        Seed of the first weights, the order of labels, and their random rotations.
     display
-        Called with lines of progress; None for silence.
+        Called with each line of progress; None prints nothing.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def train(
 
 
 class _Trainer:
-    """One training: its data, network and optimiser, and how far it is."""
+    """One training: its data, its network and optimiser, and its progress."""
 
     def __init__(
         self, preset: Preset, data: TrainingData, ranks: Ranks, out: Path, seed: int
@@ -167,7 +168,7 @@ class _Trainer:
         self.preset, self.config = preset, preset.training
         self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
         self.steps_per_epoch = sum(bucket.steps for bucket in data.buckets)
-        # This is a setting of the whole process, so it is always set.
+        # An earlier training in this process may have left another value.
         high = "highest" if self.config.precision == "fp32" else "high"
         torch.set_float32_matmul_precision(high)
         torch.manual_seed(seed)
@@ -177,14 +178,19 @@ class _Trainer:
         self.stepper = Stepper(
             network, data.buckets, preset.loss, self.config, world=ranks.world
         )
-        self.step, self.seconds = 0, 0.0  # done in total
-        self.new_steps = 0  # done since the start or the resume
+        self.step, self.seconds = 0, 0.0  # steps done in total, and their time
+        self.new_steps = 0  # steps done in this process, without those before a resume
         self.weights: str | None = None
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
 
     def _check_sizes(self, network: PlanNetwork) -> None:
-        """Raise InputError if processes, labels or memory do not suit a batch size."""
+        """
+        Raise InputError if a batch size does not suit processes, labels or memory.
+
+        The processes must be able to share a batch evenly, a batch must not have more
+        labels than there are, and a step must fit into memory.
+        """
         world = self.ranks.world
         for bucket in self.data.buckets:
             size = bucket.batch_size
@@ -221,10 +227,10 @@ class _Trainer:
 
     def start(self, resume: bool, weights: str | os.PathLike[str] | None) -> None:
         """
-        Load the checkpoint or the weights to start from, and compile.
+        Load the checkpoint or the weights to start from, and compile the network.
 
-        Compilation does not count as training time. Nothing is written until everything
-        is read.
+        The folder ``out`` is created only after everything has been read without
+        errors. Compilation does not count as training time.
         """
         state = self._read_state(resume, weights)
         self.out.mkdir(parents=True, exist_ok=True)
@@ -241,7 +247,11 @@ class _Trainer:
     def _read_state(
         self, resume: bool, weights: str | os.PathLike[str] | None
     ) -> dict[str, Tensor] | None:
-        """Read the checkpoint or the network to start from; None for random weights."""
+        """
+        Return the tensors to start from, or None to start with random weights.
+
+        They are read from the checkpoint, or from the network ``weights``.
+        """
         path = self.out / CHECKPOINT
         if path.exists() and not resume:
             raise InputError(f"{path} exists: resume it, or train into another folder")
@@ -276,13 +286,13 @@ class _Trainer:
         )
 
     def _instances(self) -> str:
-        """Return how many labels, and how many groups of their tours, an epoch has."""
+        """Return the number of labels of an epoch in words, with groups of tours."""
         groups = self.data.groups
         more = f" and {groups:,} groups of their tours" if groups else ""
         return f"{self.data.labels:,} labels{more}"
 
     def cpu_warning(self) -> str:
-        """Return a warning if this is a CPU and a step is meant for a GPU, or ""."""
+        """Return a warning if the steps are too large for this CPU; otherwise ""."""
         if not self._on_cpu:
             return ""
         weights = sum(p.numel() for p in self.stepper.network.parameters())
@@ -339,7 +349,12 @@ class _Trainer:
         return self.config.steps is not None and self.step >= self.config.steps
 
     def _epoch(self, log: TrainingLog) -> None:
-        """Do the rest of an epoch; wait for a GPU only now and then."""
+        """
+        Do the remaining steps of the current epoch, or until the training must stop.
+
+        A GPU computes the steps in the background. Only once in _CHECK_EVERY steps are
+        its results waited for and the time limit checked.
+        """
         begin, first, spent = time.perf_counter(), self.step, self.seconds
         often = 1 if self._on_cpu else _CHECK_EVERY
         epoch, done = divmod(self.step, self.steps_per_epoch)
@@ -347,7 +362,8 @@ class _Trainer:
             self.stepper.step(*batch, self._learning_rate())
             self.step += 1
             self.new_steps += 1
-            if self.ranks.world == 1:  # several processes take the first one's time
+            # Several processes must agree on the time, which they do only below.
+            if self.ranks.world == 1:
                 self.seconds = spent + time.perf_counter() - begin
             ended = self._stopped()
             if self.step % often == 0:
@@ -369,7 +385,7 @@ class _Trainer:
         return learning_rate(self.config, self.step, self.progress)
 
     def _wait(self) -> None:
-        """Wait for the device, and stop if the loss is not finite."""
+        """Wait for the device; raise NonFiniteLossError if a loss was not finite."""
         bad = int(self.stepper.first_bad)
         if bad >= 0:
             raise NonFiniteLossError(
@@ -379,7 +395,7 @@ class _Trainer:
     # ----------------------------------------------------------------- reports
 
     def _report_first(self, log: TrainingLog, seconds: float) -> None:
-        """Say how long the first step took, and how long an epoch may take."""
+        """Print how long the first step took, and how long an epoch may take."""
         epoch = seconds * self.steps_per_epoch / 60
         log.say(
             f"step {self.step}: loss {float(self.stepper.sums[0]):.4f}, "
@@ -388,7 +404,11 @@ class _Trainer:
         )
 
     def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
-        """Report the mean losses since the last report."""
+        """
+        Print and log the mean losses since the last report.
+
+        ``steps`` and ``seconds`` are the steps since then and their time.
+        """
         means = (self.stepper.sums / max(1, steps)).tolist()
         self.stepper.sums.zero_()
         losses = dict(zip(self.preset.loss.terms, means, strict=True))
@@ -425,7 +445,7 @@ class _Trainer:
         log.add(self.step, metrics | {"seconds": self.seconds})
 
     def _conclude(self, log: TrainingLog) -> None:
-        """Report the time and the memory that the training took."""
+        """Print and log the time and the memory that the training took."""
         peak = self.ranks.peak_bytes() / 2**30
         epoch = self.seconds / max(1, self.step) * self.steps_per_epoch
         memory = f", {peak:.2f} GiB of GPU memory at the peak" if peak else ""
@@ -440,7 +460,11 @@ class _Trainer:
     # ------------------------------------------------------------------- files
 
     def _save(self) -> None:
-        """Write the checkpoint and the network."""
+        """
+        Write the checkpoint, the network, and the user's files that it needs.
+
+        NonFiniteLossError is raised if a weight is not finite.
+        """
         if not self.ranks.first:
             return
         # A step can have a finite loss and still ruin the weights.
@@ -448,7 +472,8 @@ class _Trainer:
             raise NonFiniteLossError(
                 f"the weights are not finite at step {self.step}: {_CURE}"
             )
-        # After Ctrl-C between two statements, only the counter on the device is right.
+        # After Ctrl-C, `self.step` may lag behind by one. The counter on the device is
+        # always right.
         epoch, step = divmod(int(self.stepper.step_number), self.steps_per_epoch)
         position = Position(
             epoch=epoch,
@@ -471,7 +496,7 @@ class _Trainer:
 
     def _own_files(self) -> set[Path]:
         """
-        Return the files of user-defined parts, which are named as "module.py:Name".
+        Return the user's files that define the network, its normalisation or the loss.
         """
         network, config = self.preset.network, asdict(self.preset.model)
         named = named_parts(network, config)
@@ -480,7 +505,7 @@ class _Trainer:
         return {file for part in parts if (file := source_file(part)) is not None}
 
     def _card(self) -> dict[str, Any]:
-        """Return what a network's file says about its training."""
+        """Return the facts about the training that are saved with the network."""
         settings = self.preset.to_dict()
         settings.pop("model")
         found = self.validation
@@ -501,7 +526,11 @@ class _Trainer:
 
 
 def learning_rate(config: TrainConfig, step: int, progress: float) -> float:
-    """Return the rate of the next step, after ``step`` steps of the budget."""
+    """
+    Return the learning rate of the next step.
+
+    ``step`` is the number of steps done, and ``progress`` the share of the budget used.
+    """
     rate = config.learning_rate
     if config.schedule == "cosine":
         rate *= 0.5 + 0.5 * math.cos(math.pi * min(1.0, progress))

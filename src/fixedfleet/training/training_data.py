@@ -1,4 +1,8 @@
-"""Labels as tensors, sorted by size into buckets that are padded to one shape."""
+"""
+Labels as tensors, sorted by size into buckets.
+
+The labels of a bucket are padded to one shape, so that they can be batched.
+"""
 
 from __future__ import annotations
 
@@ -43,24 +47,27 @@ __all__ = [
     "to_tensors",
 ]
 
-# Customers and vehicles that instances are padded to. With the depot, they are a
-# multiple of 8 elements, which attention on a GPU needs to be fast.
+# The shapes of the buckets: numbers of customers and vehicles that instances are padded
+# to. Depot, customers and vehicles together are a multiple of 8, because attention is
+# then fast on a GPU.
 SHAPES = ((23, 8), (55, 16), (103, 24), (207, 72))
-_REFERENCE = 128  # elements of the shape that ``training.batch_size`` is meant for
+# ``training.batch_size`` is meant for (103, 24): with the depot, this many elements.
+_REFERENCE = 128
 
 
 class TrainingBatch(NamedTuple):
     """
-    Instances and labels as tensors: those of a step, or all that steps are taken from.
+    Instances and labels as tensors: a batch, or all labels of a bucket.
 
     Attributes
     ----------
     features
         The input of the network.
     routes
-        Labels: customers with a 0 after each tour, shape (B, N + M).
+        The labels: the customers of each plan with a 0 after each tour, then zeros,
+        shape (B, N + M).
     units, capacity
-        Whole units of demand and capacity, shapes (B, N') and (B,).
+        Demands and capacities as whole numbers, shapes (B, N') and (B,).
     """
 
     features: Features
@@ -69,7 +76,7 @@ class TrainingBatch(NamedTuple):
     capacity: Tensor
 
     def take(self, rows: Tensor) -> TrainingBatch:
-        """Return the batch of the rows with these numbers."""
+        """Return the rows with these numbers as a batch."""
         features = Features(*(part[rows] for part in self.features))
         return TrainingBatch(
             features, self.routes[rows], self.units[rows], self.capacity[rows]
@@ -101,7 +108,7 @@ class Bucket(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """The number of batches in an epoch."""
+        """The number of whole batches in an epoch."""
         return self.size // self.batch_size
 
 
@@ -117,8 +124,8 @@ class TrainingData:
     held_out
         The instances held out, and their labels.
     labels
-        The number of labels to train on. The other instances in the buckets are groups
-        of their tours.
+        The number of labels to train on. The other instances in the buckets are made
+        from groups of tours of these labels.
     """
 
     buckets: list[Bucket]
@@ -126,17 +133,17 @@ class TrainingData:
     labels: int
 
     def __len__(self) -> int:
-        """Return the number of instances to train on: labels and groups of tours."""
+        """Return the number of instances to train on, including groups of tours."""
         return sum(bucket.size for bucket in self.buckets)
 
     @property
     def groups(self) -> int:
-        """The number of groups of tours to train on."""
+        """The number of instances that are made from groups of tours."""
         return len(self) - self.labels
 
     @property
     def fingerprint(self) -> str:
-        """A hash: equal data has equal fingerprints."""
+        """A hash of the labels to train on: equal data has equal fingerprints."""
         return " ".join(bucket.fingerprint for bucket in self.buckets)
 
     def batches(
@@ -145,17 +152,18 @@ class TrainingData:
         """
         Yield this process's share of each batch of an epoch, in a random order.
 
-        A share consists of the number of the bucket, the numbers of the rows, and codes
-        that say how the instances are turned.
+        Each item is a tuple: the number of the bucket, the rows in this bucket, and for
+        each row a random code by which the instance is rotated or mirrored.
 
         Parameters
         ----------
         epoch, seed
-            The epoch, and the seed of the training: they determine the order.
+            The number of the epoch, and the seed of the training. Together they
+            determine the order.
         ranks
             The processes that share the batches.
         first
-            The number of batches to skip.
+            How many batches to skip at the beginning, when a training is resumed.
         """
         generator = torch.Generator().manual_seed(_epoch_seed(seed, epoch))
         orders = [
@@ -180,9 +188,10 @@ def gather_data(
     preset: Preset, labels: Labels, device: torch.device, seed: int
 ) -> TrainingData:
     """
-    Read labels, check them, and bring them to the device.
+    Read and check labels, and return them as tensors on the device.
 
-    The last labels are held out; for a preset of all sizes, the last ones of each file.
+    The last labels are held out for validation. For a preset of all sizes, these are
+    the last ones of each file.
 
     Raises
     ------
@@ -211,7 +220,11 @@ def gather_data(
 
 
 def read_labels(labels: Labels) -> list[Labelled]:
-    """Read the rows that have a label, file by file, and check all labels."""
+    """
+    Return the labelled instances and their plans, one pair per file.
+
+    Rows without a label are skipped. InputError is raised if a label is not valid.
+    """
     if isinstance(labels, str | os.PathLike):
         labels = [labels]
     if not len(labels):
@@ -225,7 +238,8 @@ def read_labels(labels: Labels) -> list[Labelled]:
     else:
         parts = [_read_file(path) for path in cast("Sequence[LabelPath]", labels)]
     for instances, _ in parts:
-        instances.require_plain("training")  # joining the arrays loses everything else
+        # Joining arrays below would lose distance matrices and other extra data.
+        instances.require_plain("training")
     return parts
 
 
@@ -238,7 +252,11 @@ def _read_file(path: LabelPath) -> Labelled:
 
 
 def _check_size(instances: InstanceBatch, preset: Preset) -> None:
-    """Raise InputError unless all instances have the same size, that of the preset."""
+    """
+    Raise InputError unless all instances are of one size, that of the preset.
+
+    Customers, capacity and vehicles must be the same in all of them.
+    """
     facts = (instances.sizes, instances.capacity, instances.vehicles)
     sizes = np.unique(np.stack(facts, axis=1), axis=0)
     if len(sizes) > 1:
@@ -252,7 +270,7 @@ def _check_size(instances: InstanceBatch, preset: Preset) -> None:
 
 
 def _split(labelled: Labelled, count: int) -> tuple[Labelled, Labelled]:
-    """Return the labels to train on, and the last ``count`` labels, held out."""
+    """Return the labels to train on, and the last ``count`` labels, for validation."""
     instances, plans = labelled
     if count >= len(plans):
         raise InputError(
@@ -263,7 +281,7 @@ def _split(labelled: Labelled, count: int) -> tuple[Labelled, Labelled]:
 
 
 def _join(parts: Sequence[Labelled]) -> Labelled:
-    """Put labelled instances together, in the given order."""
+    """Concatenate labelled instances, in the given order."""
     width = max(plans.routes.shape[1] for _, plans in parts)
     routes = [pad_routes(plans.routes, width) for _, plans in parts]
     instances = InstanceBatch.concatenate([batch for batch, _ in parts])
@@ -277,11 +295,12 @@ def to_tensors(
     shape: tuple[int, int] | None = None,
 ) -> TrainingBatch:
     """
-    Put labels on a device, padded to a shape of customers and vehicles.
+    Return labelled instances as tensors on a device.
 
-    By default, these are the customers and vehicles of the largest instance.
+    They are padded to ``shape``, the numbers of customers and vehicles. By default,
+    these are the largest ones among the instances.
     """
-    features, units, capacity = collate(instances, shape=shape)  # scaled on the CPU
+    features, units, capacity = collate(instances, shape=shape)
     routes = torch.from_numpy(_fit(instances, plans, shape))
     return TrainingBatch(
         Features(*(part.to(device) for part in features)),
@@ -294,7 +313,11 @@ def to_tensors(
 def _fit(
     instances: InstanceBatch, plans: PlanBatch, shape: tuple[int, int] | None
 ) -> NDArray[np.int64]:
-    """Pad routes to N + M entries, so that unused vehicles are zeros at the end."""
+    """
+    Return the routes of plans, padded with zeros to N + M entries.
+
+    Each unused vehicle then has a 0 at the end. ``shape`` is as in :func:`to_tensors`.
+    """
     width = sum(shape or (instances.num_customers, int(instances.vehicles.max())))
     padded = pad_routes(plans.routes, width)
     if padded[:, width:].any():  # possible with empty tours between others
@@ -322,14 +345,14 @@ def fill_buckets(
     """
     Sort labels into buckets by their size.
 
-    A bucket with fewer labels than a batch has smaller batches.
+    If a bucket has fewer labels than a batch should have, its batches are smaller.
 
     Parameters
     ----------
     labelled
-        Instances and labels; each entry may have sizes and fleets of its own.
+        Pairs of instances and plans. Sizes and fleets may differ.
     device
-        Where the tensors are to stay.
+        The device of the tensors.
     batch_size, parts
         As in :class:`TrainConfig`.
     seed
@@ -338,7 +361,7 @@ def fill_buckets(
     Raises
     ------
     InputError
-        If an instance is larger than the last bucket.
+        If an instance is too large for the last bucket.
     """
     sorted_rows: list[list[Labelled]] = [[] for _ in SHAPES]
     for number, (instances, plans) in enumerate(labelled):
@@ -353,7 +376,8 @@ def fill_buckets(
             continue
         whole = _join(rows)
         count = len(whole[1])
-        most = count - count % 8 or count  # also what several processes can share
+        # A multiple of 8 can be shared evenly by 2, 4 or 8 processes.
+        most = count - count % 8 or count
         size = min(step_size(batch_size, shape), most)
         labels, printed = to_tensors(*whole, device, shape), _fingerprint(*whole, shape)
         buckets.append(Bucket(labels, size, printed))
@@ -362,7 +386,10 @@ def fill_buckets(
 
 def step_size(batch_size: int, shape: tuple[int, int]) -> int:
     """
-    Return how many instances of this shape cost as much as a batch of the usual shape.
+    Return the batch size for instances of this shape, a multiple of 8.
+
+    A step then takes about as long as one with ``batch_size`` instances of 100
+    customers.
     """
     elements = 1 + sum(shape)
     size: float = batch_size * (_REFERENCE / elements) ** 1.5
@@ -372,7 +399,11 @@ def step_size(batch_size: int, shape: tuple[int, int]) -> int:
 def _sort(
     instances: InstanceBatch, plans: PlanBatch, buckets: Sequence[list[Labelled]]
 ) -> None:
-    """Append labelled instances to the first bucket that each fits into."""
+    """
+    Append each labelled instance to the first bucket that it fits into.
+
+    InputError is raised if an instance fits into none.
+    """
     waiting = np.ones(len(instances), dtype=bool)
     for (customers, vehicles), bucket in zip(SHAPES, buckets, strict=True):
         fits = waiting & (instances.sizes <= customers)
@@ -394,5 +425,9 @@ def _sort(
 
 
 def _epoch_seed(seed: int, epoch: int) -> int:
-    """Combine two seeds, so that trainings with similar seeds share no epoch."""
+    """
+    Return the seed of an epoch.
+
+    Trainings with similar seeds must not get the same seed in any of their epochs.
+    """
     return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63

@@ -25,10 +25,10 @@ class TrainingLog:
     folder
         The folder of the log; None writes nothing.
     step
-        The step that the training starts from. Later entries of an existing log are
-        dropped: a killed training wrote them after its last checkpoint.
+        The step that the training starts from. Entries of an existing log after this
+        step are removed: an interrupted training wrote them after its last checkpoint.
     display
-        Called with each line; None for silence.
+        Called with each line; None prints nothing.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class TrainingLog:
             self.display(line)
 
     def add(self, step: int, metrics: Mapping[str, Any]) -> None:
-        """Write the metrics of a step."""
+        """Write the metrics of a step to the log files."""
         if self.path is None:
             return
-        # JSON has no NaN.
+        # JSON has no NaN and no infinity, so they become null.
         clean = {
             key: None
             if isinstance(value, float) and not math.isfinite(value)

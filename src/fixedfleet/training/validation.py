@@ -1,4 +1,4 @@
-"""Validation: the loss of held-out labels, and the plans before any search."""
+"""Validate a network on held-out labels: its loss, and the quality of its plans."""
 
 from __future__ import annotations
 
@@ -24,29 +24,31 @@ if TYPE_CHECKING:
 
 __all__ = ["Validation", "validate"]
 
-_BATCH_SIZE = 500  # instances that are predicted at a time
+_BATCH_SIZE = 500  # the most instances that are predicted at a time
 
 
 @dataclass(frozen=True)
 class Validation:
     """
-    The quality of decoded and repaired plans without search, and the loss.
+    The loss on held-out labels, and the quality of the decoded and repaired plans.
+
+    No search improves the plans.
 
     Attributes
     ----------
     length
         Mean length of the feasible plans; NaN if there is none.
     label_length
-        Mean length of the labels of the same instances.
+        Mean length of the labels of the instances whose plans are feasible.
     vehicles
         Mean number of vehicles of the feasible plans.
     solved
         Share of instances whose plan is feasible.
     violation
-        Load of the pseudo-greedy plan above the capacity, as a share of the capacity
-        and a mean over all vehicles.
+        By how much the loads of pseudo-greedy plans exceed the capacity: a mean over
+        all vehicles, as a share of the capacity.
     losses
-        The loss of the labels, ``total``, and its terms by name.
+        The loss on the labels as ``total``, and its terms by name.
     """
 
     length: float
@@ -57,7 +59,7 @@ class Validation:
     losses: dict[str, float]
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name; the losses as ``loss``, ``loss_edges`` etc."""
+        """Return all numbers by name; the losses are ``loss``, ``loss_edges`` etc."""
         names = ("length", "label_length", "vehicles", "solved", "violation")
         numbers = {name: getattr(self, name) for name in names}
         for name, value in self.losses.items():
@@ -80,7 +82,7 @@ def validate(
     network
         The network.
     instances, labels
-        Instances that it was not trained on, and their labels.
+        Instances that the network was not trained on, and their labels.
     loss
         The loss to compute on the labels.
     precision
@@ -108,10 +110,10 @@ def validate(
 
 def _measure(prediction: Prediction, instances: InstanceBatch) -> NDArray[np.float64]:
     """
-    Decode a prediction, and check and measure every plan.
+    Decode a prediction, and return three numbers for every plan, shape (3, B).
 
-    Returns lengths, which are inf where a plan is infeasible, numbers of vehicles, and
-    violations of the capacity, shape (3, B).
+    They are its length (inf if it is infeasible), its number of vehicles, and by how
+    much the pseudo-greedy plan exceeds the capacity.
     """
     plans = decode(prediction)
     feasible = plans.feasible(instances)

@@ -7,8 +7,8 @@ import triton.language as tl
 
 __all__ = ["edge_scores", "edge_scores_backward"]
 
-# The vectors along the axes of a tile have fewer elements than a program has threads.
-# Triton then loads them where they are needed, without shared memory.
+# A tile has fewer rows and fewer columns than a program has threads. Then Triton loads
+# vectors along either axis without shared memory.
 _WARPS = 4
 _ROWS = 16
 _COLUMNS = 64
@@ -32,7 +32,7 @@ def score_edges(
     Compute Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc for a tile of edges and four vehicles.
 
     a and b have shape (B, width, n), so that neighbouring threads read neighbouring
-    locations. An index beyond the end is replaced by the last one; its results are not
+    addresses. An index beyond the end is replaced by the last one; its results are not
     stored.
     """
     across = tl.cdiv(n, COLUMNS)
@@ -111,12 +111,12 @@ def slope_of_ends(
     CHANNELS: tl.constexpr,
 ):
     """
-    Compute the gradients of the projections of all start or all end locations.
+    Compute the gradient of a or of b, and with VEHICLES also those of c and v.
 
-    With VEHICLES, also compute those of c and v. A thread owns a few pairs of location
-    and channel and loops over the vehicles and over the locations at the other end. The
-    gradients of c and v are also sums over the thread's own locations, so each tile
-    stores partial sums of them.
+    ``own`` is the projection whose gradient is computed, and ``other`` that of the
+    edges' other ends. A thread computes a few pairs of location and channel: it loops
+    over the vehicles and over the locations at the other end. The gradients of c and v
+    are sums over all locations, of which each tile stores its part.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -164,7 +164,11 @@ def slope_of_ends(
     schema="(Tensor a, Tensor b, Tensor c, Tensor v) -> Tensor",
 )
 def edge_scores(a, b, c, v):
-    """Return Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc, shape (B, M, N', N')."""
+    """
+    Return Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc, shape (B, M, N', N').
+
+    The arguments are those of :func:`fixedfleet.model.decoder.edge_scores`.
+    """
     size, n, width = a.shape
     m = c.shape[1]
     scores = a.new_empty((size, m, n, n), dtype=torch.float32)
@@ -172,8 +176,8 @@ def edge_scores(a, b, c, v):
     tiles = triton.cdiv(n, rows) * triton.cdiv(n, columns)
     if size and m:
         score_edges[(size * triton.cdiv(m, _VEHICLES) * tiles,)](
-            _turned(a),
-            _turned(b),
+            _transposed(a),
+            _transposed(b),
             c.contiguous(),
             v.contiguous(),
             scores,
@@ -188,8 +192,8 @@ def edge_scores(a, b, c, v):
     return scores
 
 
-def _turned(x):
-    """Return x in float32 with its last two axes exchanged."""
+def _transposed(x):
+    """Return a copy of x in float32 with its last two axes exchanged."""
     size, n, width = x.shape
     return x.new_empty((size, width, n), dtype=torch.float32).copy_(x.mT)
 
@@ -210,8 +214,9 @@ def edge_scores_backward(g, a, b, c, v):
     """
     Return the gradients of a, b, c and v, in float32.
 
-    Those of a and b have shape (B, N', D). Those of c and v are partial sums, shape
-    (B, T, M, D), to be summed over T.
+    ``g`` is the gradient of the scores, shape (B, M, N', N'). The gradients of a and b
+    have shape (B, N', D). Those of c and v are partial sums, shape (B, tiles, M, D),
+    which the caller must sum over the tiles.
     """
     size, n, width = a.shape
     m = c.shape[1]

@@ -7,7 +7,7 @@ import triton.language as tl
 
 __all__ = ["pool_primed"]
 
-# As in the decoder's kernels, the axes of a tile are shorter than a program's threads.
+# A tile has fewer rows and fewer channels than a program has threads: see edge_scores.
 _WARPS = 4
 _ROWS = 16
 _CHANNELS = 64
@@ -15,7 +15,12 @@ _CHANNELS = 64
 
 @triton.jit
 def _primed(d, q, gain, fall, demand, offset):
-    """Return exp(−τ_d · d) and the weights w of tiles d and q, per channel."""
+    """
+    Return exp(−τ_d · d) and the weights w of a tile, per channel.
+
+    ``d`` are distances, ``q`` sums of demands, ``gain`` is γ_d, ``fall`` −τ_d · log2 e,
+    ``demand`` γ_q · τ_q, and ``offset`` β; see ``Priming`` in the module ``pooling``.
+    """
     near = tl.exp2(fall[None, :] * d)
     return near, gain[None, :] * near + demand[None, :] * q + offset[None, :]
 
@@ -40,8 +45,9 @@ def find_maxima(
     """
     Find the maximum of h_j ⊙ w_ij over all customers j except i and padding, and its j.
 
-    Of equal values the first wins, as with argmax. If there is no j, the maximum is 0
-    and the winner −1.
+    The j with the maximum is called the winner, for each i and channel. Of equal values
+    the first wins, as with argmax. If there is no j, the maximum is 0 and the winner is
+    −1.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -65,7 +71,7 @@ def find_maxima(
     winner = tl.full((ROWS, CHANNELS), -1, tl.int32)
     for j in range(1, n):
         h = tl.load(h_ptr + j * width + channel, mask=known, other=0.0).to(tl.float32)
-        # Nothing takes messages from padding, as nothing takes them from itself.
+        # A padded j is treated as if it were i itself, so that it cannot win.
         own = tl.where(tl.load(real_ptr + j) > 0, row, j)
         pair = tl.minimum(row, n - 1) * n + j
         d = tl.load(d_ptr + pair).to(tl.float32)
@@ -98,7 +104,12 @@ def slope_of_priming(
     ROWS: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
-    """Compute the gradient of each winning message, and of the priming weights."""
+    """
+    Compute the gradients of the winning messages and of the four priming vectors.
+
+    ``pulled`` receives the gradient g ⊙ w of the message that won at each i and
+    channel, and ``sums`` the gradients of γ_d, τ_d, γ_q · τ_q and β, per instance.
+    """
     blocks = tl.cdiv(width, CHANNELS)
     program = tl.program_id(0)
     channel = (program % blocks) * CHANNELS + tl.arange(0, CHANNELS)
@@ -151,7 +162,9 @@ def collect_by_winner(
     CHANNELS: tl.constexpr,
 ):
     """
-    Sum the gradients of all i whose winner is j; without atomics, so deterministic.
+    Compute the gradient of each h_j: the sum over all i whose winner is j.
+
+    The sum uses no atomic operations, so its result is deterministic.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -173,7 +186,9 @@ def collect_by_winner(
 
 
 def _tiles(n, width):
-    """Return channels per tile, and tiles per instance along channels and rows."""
+    """
+    Return the channels of a tile, and the numbers of tiles along channels and rows.
+    """
     channels = min(_CHANNELS, triton.next_power_of_2(width))
     return channels, triton.cdiv(width, channels), triton.cdiv(n, _ROWS)
 
@@ -185,7 +200,13 @@ def _tiles(n, width):
     "Tensor demand, Tensor offset) -> (Tensor, Tensor)",
 )
 def pool_primed(h, d, q, real, gain, rate, demand, offset):
-    """Return max_j h_j ⊙ w_ij over all customers j except i, and the winners."""
+    """
+    Return max_j h_j ⊙ w_ij over all customers j except i, and the winning j.
+
+    Both have shape (B, N', d). ``h`` are the messages, (B, N', d); ``d`` and ``q`` are
+    the distances and summed demands of pairs, (B, N', N'); ``real`` is false for
+    padding, (B, N'). The other arguments are those of the priming, each (d,).
+    """
     size, n, width = h.shape
     channels, blocks, tiles = _tiles(n, width)
     out = h.new_empty(h.shape, dtype=torch.float32)
@@ -225,7 +246,13 @@ def _(h, d, q, real, gain, rate, demand, offset):
     "Tensor rate, Tensor demand, Tensor offset) -> (Tensor, Tensor)",
 )
 def pool_primed_backward(g, winner, h, d, q, gain, rate, demand, offset):
-    """Return g ⊙ w of the winners, (B, I, d), and gradients of w per row, (B, 4, d)."""
+    """
+    Return the gradients of the winning messages and of the priming, in float32.
+
+    The first, g ⊙ w, has shape (B, N', d). The second holds the gradients of γ_d, τ_d,
+    γ_q · τ_q and β for each instance, shape (B, 4, d). ``g`` is the gradient of the
+    maxima, and ``winner`` holds the winning j, both (B, N', d).
+    """
     size, n, width = h.shape
     channels, blocks, _ = _tiles(n, width)
     pulled = h.new_empty(h.shape, dtype=torch.float32)
@@ -263,7 +290,11 @@ def _(g, winner, h, d, q, gain, rate, demand, offset):
     schema="(Tensor pulled, Tensor winner) -> Tensor",
 )
 def pool_collect(pulled, winner):
-    """Return the gradient of each message h_j, shape (B, J, d), in float32."""
+    """
+    Return the gradient of each message h_j, shape (B, N', d), in float32.
+
+    The arguments are the first result of :func:`pool_primed_backward` and the winners.
+    """
     size, n, width = pulled.shape
     channels, blocks, tiles = _tiles(n, width)
     total = pulled.new_empty(pulled.shape, dtype=torch.float32)
