@@ -37,6 +37,10 @@ Sub-packages, which are loaded when they are first used::
 
 ``help(ff.solve)`` describes one function, and ``fixedfleet --help`` on the command line
 lists the commands. The documentation is in the folder ``docs`` of the repository.
+
+In all docstrings, "the paper" is Thyssens, Falkner and Schmidt-Thieme, "Supervised
+Permutation Invariant Networks for solving the CVRP with bounded fleet size",
+arXiv:2201.01529 (2022).
 """
 
 from __future__ import annotations

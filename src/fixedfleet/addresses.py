@@ -1,10 +1,10 @@
 """
 Find the places of addresses with a Nominatim server.
 
-The server is asked for each address once. Its answers are kept on disk; the answer that
-an address was not found is kept for one day only. A place is never guessed silently: a
-remark says if an address was not found, was found at several places, or was found
-without its house number.
+The server is asked for each address once, and the places that it finds are kept on
+disk. If it finds no place, it is asked again from the next day on. A place is never
+guessed silently: a remark says if an address was not found, was found at several
+places, or was found without its house number.
 """
 
 from __future__ import annotations
@@ -149,8 +149,9 @@ def known_places(url: str, folder: Folder | None = None) -> dict[str, Place]:
     """
     Return the places that a server has found before, by address.
 
-    The addresses are in the form that :func:`plain_address` returns. Addresses that
-    were not found are contained for one day.
+    The addresses are in the form that :func:`plain_address` returns. If the server was
+    asked for an address today and found no place, the address is contained as well; the
+    coordinates of its :class:`Place` are None.
     """
     today = date.today().isoformat()
     return {
@@ -184,7 +185,11 @@ def check_url(url: str) -> str:
 
 
 def plain_address(address: str) -> str:
-    """Return an address with single blanks, the key under which its place is kept."""
+    """
+    Return an address with each run of blanks replaced by a single blank.
+
+    In this form, addresses are the keys of the kept places.
+    """
     return " ".join(address.split())
 
 
@@ -229,9 +234,9 @@ def _judge(address: str, candidates: list[dict[str, Any]]) -> Place:
     """
     Choose the place of an address from the candidates that the server has found.
 
-    The coordinates are None if no candidate is suitable, or if the candidates are at
-    several places. If only the street was found, its place is returned. The remark
-    says what is missing.
+    If only the street was found, its place is returned. If no candidate is suitable, or
+    if the candidates are at several places, the coordinates of the returned place are
+    None. In all these cases, its remark says what is wrong.
     """
     if not candidates:
         return Place(None, None, f"the address {address!r} was not found")

@@ -22,21 +22,21 @@ _CLEAR = "\r\x1b[K"  # return to the beginning of the line and clear it
 class Progress:
     """How much of a run is done, and how fast it goes."""
 
-    done: int  # by this run and by earlier ones
-    total: int
-    found: int  # done by earlier runs
+    done: int  # units done by this run and by earlier ones
+    total: int  # units to do
+    found: int  # units done by earlier runs
     seconds: float  # since this run began
-    unit: str = "instances"
+    unit: str = "instances"  # what is counted
 
     @property
     def rate(self) -> float:
-        """The number done per second in this run; 0 before the first is done."""
+        """Units done per second by this run; 0 before the first unit is done."""
         new = self.done - self.found
         return new / self.seconds if new > 0 and self.seconds > 0 else 0.0
 
     @property
     def time_left(self) -> float | None:
-        """Seconds to the end at this rate; None if the rate is still 0."""
+        """Seconds to the end at the present rate; None if the rate is still 0."""
         if self.done >= self.total:
             return 0.0
         return (self.total - self.done) / self.rate if self.rate else None

@@ -37,10 +37,12 @@ class Neighbourhoods(NamedTuple):
 
 def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
     """
-    Return neighbourhoods of at most ``size`` customers.
+    Return the neighbourhoods of all customers, with at most ``size`` customers each.
 
-    The neighbourhood of a customer contains it and the customers nearest to it. All
-    neighbourhoods are made smaller if 64 bits do not suffice.
+    The neighbourhood of a customer contains the customer itself and those nearest to
+    it, by the sum of the costs of both directions. ``costs`` has shape (n, n), the
+    depot first. All neighbourhoods are made smaller if 64 bits are not enough to give
+    the customers of each neighbourhood different bits; see :class:`Neighbourhoods`.
     """
     both = costs + costs.T
     np.fill_diagonal(both, -1)
@@ -62,9 +64,10 @@ def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
 
 def _colour(member: NDArray[np.bool_]) -> NDArray[np.int64]:
     """
-    Return the number of each customer's bit.
+    Return the position of each customer's bit, which may exceed 63.
 
-    Customers of the same neighbourhood have different bits.
+    Customers of the same neighbourhood have different bits. ``member[i, j]`` is whether
+    j is in the neighbourhood of i.
     """
     together = member.T.astype(np.int64) @ member.astype(np.int64) > 0
     bits = np.full(len(member), -1)

@@ -40,10 +40,10 @@ class WholeInstance:
     demands, capacity
         As in :attr:`Instance.demand_units`.
     steps, limit
-        Demands and capacity in steps, by which labels are ordered. Each customer has at
-        least one step. If the capacity is large, demands are rounded down to coarse
-        steps. Then every tour within the capacity is within the limit, but a tour
-        within the limit may exceed the capacity.
+        Smaller demands, called steps, and the capacity for them. Labels are sorted by
+        the steps of their customers, so each customer has at least 1. If the capacity
+        is large, demands are rounded down to steps. Then every tour within the capacity
+        is within the limit, but a tour within the limit may exceed the capacity.
     vehicles, fewest
         The largest and the smallest number of tours that a plan can have.
     allowed
@@ -130,12 +130,15 @@ def _count_in_steps(
     demands: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.int64], int]:
     """
-    Return (demands, capacity) in coarser steps; each customer has at least one step.
+    Return smaller demands, at least 1 for each customer, and the capacity for them.
 
-    Demands are rounded down. Let z be the number of customers whose demand is less than
-    one step. Each of them counts as 1, and each step of the others counts as z + 1. So
-    every tour that is within the capacity and visits each customer at most once is also
-    within the returned capacity.
+    Demands and capacity are divided by a number and rounded down. The number is so
+    large that the returned capacity is at most _MOST_STEPS, or the number of locations
+    if that is larger. Let z be the number of customers whose demand becomes 0. Each of
+    them gets the demand 1, and all other demands are multiplied by z + 1. The capacity
+    is multiplied by z + 1 as well, and z is added to it. So every tour that is within
+    the capacity and visits each customer at most once is also within the returned
+    capacity.
     """
     common = int(np.gcd.reduce(demands)) or 1
     coarse = common

@@ -48,7 +48,8 @@ def best_known(path: Path) -> tuple[Instance, float | None]:
     and a method must be allowed as many vehicles as the plan it is compared with.
 
     For instances with a mixed fleet or with times, authors round distances differently.
-    The rounding is chosen such that the plan's cost is the one in the .sol file.
+    The rounding is chosen such that the plan's cost is the one stated in the .sol file,
+    up to a power of ten.
 
     Raises
     ------
@@ -80,8 +81,14 @@ def _best_known_day(path: Path, solution: Path) -> tuple[Instance, float]:
     """
     Return an instance with a mixed fleet or times, and the cost of its best known plan.
 
-    The cost in the .sol file may differ from the plan's cost by a power of ten, because
-    some authors use another unit.
+    The cost is computed from the tours in the .sol file ``solution``, with the first
+    rounding that agrees with the cost stated there. The stated cost may be a power of
+    ten times the returned one, because some authors use another unit.
+
+    Raises
+    ------
+    InputError
+        If the plan is infeasible, or if no rounding agrees with the stated cost.
     """
     stated = files.read_solution_cost(solution)
     costs = []

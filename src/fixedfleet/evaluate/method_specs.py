@@ -129,7 +129,8 @@ def _paper_pipeline(spec: str) -> Method:
     """
     Return the paper's pipeline for a spec such as ``paper20:symmetries=8``.
 
-    Its name is that of the network, with only the options that the user has given.
+    The pipeline is named after its network. Options that are part of the paper's
+    pipeline do not appear in its name.
     """
     model, _, tail = spec.partition(":")
     usual, given = {**_PAPER, "model": model}, parse_options(spec, tail)
@@ -229,7 +230,11 @@ def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
 
 
 def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
-    """Return options as values; the default of a field determines their type."""
+    """
+    Return the options with their values converted from text.
+
+    The type of a value is that of the default of the field of ``kind`` with its name.
+    """
     if not options:
         return {}
     defaults = {field.name: field.default for field in dataclasses.fields(kind)}
@@ -238,9 +243,10 @@ def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
 
 def _name(label: str, start: Any, options: dict[str, str]) -> str:
     """
-    Return the name of a method in rows: its label and its options, sorted.
+    Return the name that a method has in rows and tables, such as "network:passes=2".
 
-    Options with their default values are left out, and paths are shortened.
+    After ``label`` follow the settings of ``start`` and the ``options`` of the search,
+    sorted by name. Default values are left out, and paths are shortened.
     """
     # Rows have the objective in a field of its own, and "no" is always the default.
     named = {k: v for k, v in options.items() if k != "objective" and v != "no"}

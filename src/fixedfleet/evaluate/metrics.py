@@ -111,8 +111,8 @@ class Summary:
         See :mod:`fixedfleet.evaluate.integrals`. None if there is no time limit or no
         reference, or if the method does not report when it found its plans.
     wrap
-        The same for WRAP. None also if no base method with the same objective reports
-        when it found its plans.
+        The mean WRAP; see the same module. None in the same cases, and also if no base
+        method with the same objective reports when it found its plans.
     """
 
     set: str
@@ -307,9 +307,22 @@ def _integrals(
     """
     Return the mean primal integral and the mean WRAP of the rows of one summary.
 
-    A mean is None if no row has a value. Only runs that report when they found their
-    plans have one: the end of a run does not say when its plan was found. ``traces``
-    holds the traces of the runs of all methods.
+    Both measures need the time at which each better plan was found. Runs that do not
+    report these times are left out, because the time at the end of a run says nothing
+    about when its plan was found. A run without a plan within the fleet gets the worst
+    value. A mean is None if no run is left, or if there is no time limit.
+
+    Parameters
+    ----------
+    group
+        The rows of one method with one limit.
+    traces
+        The traces of the runs of all methods.
+    base
+        Name of the method with which WRAP compares the others. A run has no WRAP if the
+        run of this method on the same instance does not report its times.
+    references
+        The reference costs of instances, by name. Instances without one are left out.
     """
     limit = group[0].time_limit
     if limit is None or not any(row.trace for row in group):
@@ -319,7 +332,8 @@ def _integrals(
         """
         Return the trace of a row's run; empty if its plan is not within the fleet.
 
-        None if the row has no reference, or if its method does not report its plans.
+        None if the instance has no reference cost, or if the run has a plan within the
+        fleet but does not report when it was found.
         """
         known = references.get(row.instance, 0.0) > 0 and (row.trace or not row.within)
         return traces.get(_run_key(row, row.method), ()) if known else None

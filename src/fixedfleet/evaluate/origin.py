@@ -151,7 +151,7 @@ def instance_hash(instance: Instance) -> str:
 
 def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row]:
     """
-    Return the rows without those of methods that have changed since.
+    Return the rows whose methods have not changed since the rows were made.
 
     A method has changed if its program, its source file or its network is another one,
     or if the user has given its name to another spec. A row is kept if it does not
@@ -176,12 +176,16 @@ def _same_makers(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
 
 def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     """
-    Return sentences on how rows of a file differ from rows that would be made now.
+    Return sentences about rows of a file that were made with other versions than now.
+
+    There is one sentence for each package, and one for the commit of fixedfleet. A
+    further sentence says how many rows lack the hash of their instance.
 
     Parameters
     ----------
     pairs
-        Pairs of a row of the file, and the same row as it would be made now.
+        Pairs of a row of the file, and the row that the same run would get now. The
+        latter need not have results.
     """
     versions: dict[str, set[str]] = {}
     untold = 0

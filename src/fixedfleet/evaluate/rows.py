@@ -70,8 +70,8 @@ class Row:
     seconds
         Wall time of the whole call; for a batch, the instance's equal share of it.
     cpu_seconds
-        Processor time of the call, of all its threads and programs; None in rows of
-        older files and of calls that were stopped.
+        Processor time of the call, summed over all its threads and the programs that it
+        runs. None in rows of older files and of calls that were stopped.
     calibration
         Seconds that the core needed for a fixed computation, as a measure of its speed;
         see :mod:`fixedfleet.evaluate.calibration`. None in rows of older files and of
@@ -96,10 +96,12 @@ class Row:
         Numbers about the call. For a network: the seconds of its steps ``network``,
         ``decoding`` and ``repair``; and how many customers the decoder left unserved
         although a vehicle had room (``left_early``), or because none had
-        (``left_full``). If a search ran with ``artificial``: its seconds (``search``),
-        and length and number of vehicles of its start (``start_length``,
-        ``start_vehicles``). With ``prove``: ``lower_bound`` on the cost of any plan,
-        and ``is_optimal``, which is 1 if the plan is proven optimal, otherwise 0.
+        (``left_full``). For a method with the option ``artificial=yes``, by which a
+        search may begin with a plan beyond the fleet: the seconds of the search
+        (``search``), and the length and the number of vehicles of its initial plan
+        (``start_length``, ``start_vehicles``). With the option ``prove=yes``: a lower
+        bound on the cost of any plan (``lower_bound``), and 1 if the plan is proven
+        optimal, otherwise 0 (``is_optimal``).
     tours
         The plan's tours; None without a plan.
     vehicle_types

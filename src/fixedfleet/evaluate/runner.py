@@ -186,9 +186,10 @@ def _warn(
     store: Results, there: list[Row], known: dict[Key, Row], asked: dict[Key, Row]
 ) -> None:
     """
-    Log warnings about rows of the file that were made with something else than now.
+    Log warnings if requested rows in the file were made with other code than now.
 
-    Some are repeated, because the method has changed; others still count as done.
+    If the method of a row has changed since, its run is repeated. If only the version
+    of a package differs, the row counts as done.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def _warn(
     known
         The rows of the file whose methods have not changed.
     asked
-        The requested rows, without results.
+        The rows of all requested runs; their results are not filled in.
     """
     changed = {row.key for row in there if row.key in asked and row.key not in known}
     if changed:

@@ -69,11 +69,14 @@ def missing_trials(
     known: Mapping[Key, Row],
 ) -> tuple[list[Trial], dict[Key, Row]]:
     """
-    Return the runs still missing from the file, and all requested rows without results.
+    Return the trials that are still to be run, and the rows of all requested runs.
 
-    The runs are sorted by instance: each instance is run with all methods and limits
-    before the next one. So an interrupted evaluation has compared all methods on the
-    same instances.
+    The rows are in a dict by their keys. Their results are not filled in, even if the
+    file has them.
+
+    In the list of trials, methods that take batches come first. Then each instance is
+    run with all other methods and limits before the next one. So an interrupted
+    evaluation has compared these methods on the same instances.
 
     Parameters
     ----------
@@ -82,13 +85,14 @@ def missing_trials(
     limits
         The limits of each method.
     known
-        The rows of the file that need not be repeated.
+        The rows in the file of results whose runs need not be repeated.
 
     Raises
     ------
     InputError
-        If an instance of the same name differs from that of a row in the file or from
-        that of another set, or if their vehicle costs differ.
+        If two sets have different instances with the same name, or the same instance
+        with different vehicle costs; or if a set differs in this way from a row in
+        ``known``.
     """
     asked: dict[Key, tuple[Row, Instance]] = {}
     missing = []
@@ -177,10 +181,10 @@ def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance
 
 def _check_alike(row: Row, instance: Instance, other: Row, twin: Instance) -> None:
     """
-    Raise InputError if two sets have different instances with the same name.
+    Raise InputError if two instances with the same name, from two sets, differ.
 
-    ``row`` and ``instance`` are of one set, ``other`` and ``twin`` of the other set.
-    The vehicle costs must be the same, too.
+    It is also raised if the vehicle costs differ. ``row`` and ``instance`` are of one
+    set, ``other`` and ``twin`` of the other set.
     """
     if other.vehicle_cost != row.vehicle_cost:
         raise InputError(
@@ -199,8 +203,9 @@ def _check_same(there: Row, here: Row) -> None:
     """
     Raise InputError if two rows with the same key are of different instances.
 
-    ``there`` is in the file, and ``here`` is to be made. An older row may lack the hash
-    of its instance; then only numbers such as customers and vehicles are compared.
+    ``there`` is a row of the file, and ``here`` a row that is requested. An older row
+    may lack the hash of its instance; then only the numbers of customers and vehicles,
+    the vehicle cost and the floor are compared.
     """
     for field, what in (
         ("customers", "customers"),

@@ -219,13 +219,13 @@ def read_vehicle_types(path: PathLike) -> list[VehicleType]:
 
 
 def parse(content: str | bytes, options: ReadOptions | None = None) -> Reading:
-    """Read an instance from a file's content, by which the format is recognised."""
+    """Read an instance from a file's content, which also determines the format."""
     options = options or ReadOptions()
     return _READERS[_recognise(content)](content, options)
 
 
 def _recognise(content: str | bytes) -> str:
-    """Return the extension for the format of a content; .csv if no other fits."""
+    """Return the extension that suits a file's content; .csv if no other does."""
     text = content if isinstance(content, str) else content.decode("latin-1")
     if text.lstrip("\ufeff\xef\xbb\xbf \t\r\n").startswith("{"):
         return ".json"
@@ -379,7 +379,7 @@ def _write(path: PathLike, content: str | bytes) -> None:
 
 @contextmanager
 def _naming(path: PathLike) -> Iterator[None]:
-    """Put the path before the message of an InputError."""
+    """Put the path before the message of an InputError from the ``with`` block."""
     try:
         yield
     except InputError as error:
@@ -389,9 +389,10 @@ def _naming(path: PathLike) -> Iterator[None]:
 @contextmanager
 def _reading(path: PathLike) -> Iterator[None]:
     """
-    Raise InputError unless the path is that of a regular file.
+    Begin a ``with`` block that reads a file, and check that it is a regular file.
 
-    Also put the path before the message of an InputError inside the block.
+    InputError is raised if it is not. The path is put before this message, and before
+    the message of any InputError raised in the block.
     """
     with _naming(path):
         mode = os.stat(path).st_mode

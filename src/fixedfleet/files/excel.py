@@ -123,11 +123,12 @@ def format_excel(
     further: Mapping[str, Sequence[Sequence[str | float]]] | None = None,
 ) -> bytes:
     """
-    Write rows as an Excel file: texts as texts, numbers as numbers.
+    Return the content of an Excel file with these rows.
 
-    The first row with several cells has the headings. They are bold, stay in view when
-    the user scrolls, and have filters. Columns are as wide as their texts. ``further``
-    has the rows of further sheets, by their titles.
+    Strings become cells with text, never formulas, and numbers become numbers. The
+    first row with several cells has the headings. They are bold, stay in view when the
+    user scrolls, and have filters. Columns are as wide as their texts. ``further`` has
+    the rows of further sheets, by their titles.
     """
     openpyxl = require("openpyxl", "excel", "an Excel file")
     book = openpyxl.Workbook(write_only=True)

@@ -77,7 +77,8 @@ class ReadOptions:
         The fleet, instead of vehicles and capacity.
     speed
         Distance per hour. Without it, and without travel times in the file, service
-        times, time windows and shifts are not considered, and a doubt says so.
+        times, time windows and shifts are not considered, and :attr:`Reading.doubts`
+        says so.
     service_minutes
         The service time, in minutes, of customers for which the file states none.
     shift
@@ -325,7 +326,9 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
     """
     Complete the times in ``chosen``, which has the arguments of :class:`Instance`.
 
-    Without travel times, remove all other times, and return a doubt that names them.
+    If neither the file nor the caller gives a speed or travel times, all other times
+    are removed from ``chosen``, and the result has a :class:`Doubt` that names those
+    that were given. Otherwise the result is empty.
     """
     names = ("service_times", "windows")
     types = chosen.get("vehicle_types")

@@ -46,8 +46,9 @@ def pack_exactly(
     packings that differ only in numbering. Its relaxation is far tighter than that of a
     model with one variable per demand and vehicle.
 
-    The answer is ``"undecided"`` if the deadline is over first, or if too many
-    different loads are possible.
+    The result has the demands of each vehicle that is used. It is ``"impossible"`` if
+    there is no packing, and ``"undecided"`` if the deadline is over before that is
+    known, or if too many different loads are possible.
     """
     answer = pack_mixed(sizes, {capacity: vehicles}, deadline)
     return answer if isinstance(answer, str) else [sizes for _, sizes in answer]
@@ -59,10 +60,21 @@ def pack_mixed(
     """
     Pack demands into vehicles of several capacities, or prove that it is impossible.
 
-    ``fleet`` has the number of vehicles of each capacity. Return (capacity, demands) of
-    each vehicle that is used. The model is that of :func:`pack_exactly`, except that a
-    path may end at the largest load of any capacity, as often as there are vehicles of
-    this capacity.
+    The result has (capacity, demands) for each vehicle that is used. It is
+    ``"impossible"`` or ``"undecided"`` in the same cases as for :func:`pack_exactly`.
+
+    The model is the arc-flow model described there, with one addition: each capacity Q
+    has a sink, and the path of a vehicle of this capacity ends with an arc to it. This
+    arc begins at the largest possible load that is at most Q.
+
+    Parameters
+    ----------
+    sizes
+        The demands, each from 1 to the largest capacity.
+    fleet
+        The number of vehicles of each capacity.
+    deadline
+        When to give up.
     """
     counts = dict(sorted(Counter(sizes).items(), reverse=True))
     arcs = _arcs(counts, max(fleet))

@@ -218,7 +218,7 @@ def _improve(state: _State, customer: int) -> tuple[int, bool]:
 
 @compiled(_nrt=False)
 def _keep(state: _State, moves: int) -> int:
-    """Copy the first moves of the path to ``best``; return their number."""
+    """Copy the first ``moves`` moves of ``path`` to ``best``, and return ``moves``."""
     for move in range(moves):
         state.best[0, move] = state.path[0, move]
         state.best[1, move] = state.path[1, move]
@@ -227,7 +227,11 @@ def _keep(state: _State, moves: int) -> int:
 
 @compiled(_nrt=False)
 def _worth(state: _State, customer: int, k: int) -> Any:
-    """Return the value of a customer in vehicle k, or of no vehicle if k is M."""
+    """
+    Return the value of a customer in vehicle k.
+
+    If k is M, the customer is unassigned, and its value is minus its cost.
+    """
     if k < len(state.room):
         return np.int64(state.value[customer, k])
     return -state.costs[customer]
@@ -238,7 +242,7 @@ def _explore(
     state: _State, gain: int, ejected: int, most: int, length: int
 ) -> tuple[int, int, int]:
     """
-    Try all chains whose first move is that of the path and whose second is ``ejected``.
+    Try all chains that begin with the first move of ``path`` and then move ``ejected``.
 
     Parameters
     ----------
@@ -288,9 +292,9 @@ def _explore(
 @compiled(_nrt=False)
 def _next_move(state: _State, level: int) -> bool:
     """
-    Put the next vehicle for the path's last customer on the path.
+    Let move number ``level`` of ``path`` lead to the next vehicle to try.
 
-    Return False if all vehicles have been tried.
+    Return False if all vehicles have been tried for its customer.
     """
     customer, m = state.path[0, level], len(state.room)
     before = state.vehicle[customer]
@@ -307,10 +311,10 @@ def _next_move(state: _State, level: int) -> bool:
 @compiled(_nrt=False)
 def _not_on_path(state: _State, moves: int, customer: int) -> int:
     """
-    Return the first customer that no move of the path moves, or 0 if there is none.
+    Return the first customer of a vehicle that the moves of ``path`` do not move.
 
-    The search follows the list of one vehicle, from ``customer`` on. ``moves`` is the
-    number of moves on the path.
+    The customers of the vehicle are tried from ``customer`` on; 0 is returned if there
+    is no such customer. ``moves`` is the number of moves in ``path``.
     """
     while customer:
         on = False
@@ -325,9 +329,10 @@ def _not_on_path(state: _State, moves: int, customer: int) -> int:
 @compiled(_nrt=False)
 def _overloaded(state: _State, moves: int) -> int:
     """
-    Return a vehicle that is overloaded after the moves of the path, or −1.
+    Return a vehicle that is overloaded after the first ``moves`` moves of ``path``.
 
-    Of several such vehicles, it is the target of the latest move.
+    Of several such vehicles, it is the one to which the latest move leads. If there is
+    none, −1 is returned.
     """
     for last in range(moves - 1, -1, -1):
         k = state.path[1, last]
@@ -338,7 +343,7 @@ def _overloaded(state: _State, moves: int) -> int:
 
 @compiled(_nrt=False)
 def _left_after(state: _State, moves: int, k: int) -> Any:
-    """Return the room left in vehicle k after the first ``moves`` moves of the path."""
+    """Return the room left in vehicle k after the first ``moves`` moves of ``path``."""
     left = state.left[k]
     for move in range(moves):
         customer = state.path[0, move]

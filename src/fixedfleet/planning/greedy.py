@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # Values of "the room that a location needs". A customer that was served needs more room
-# than any vehicle has. The depot needs less, even than the −1 of padded vehicles.
+# than any vehicle has. The depot needs less than any has, even the −1 of padding.
 NEVER = torch.iinfo(torch.int64).max
 ALWAYS = -2
 _UNLIMITED = 2**62
@@ -36,9 +36,9 @@ def greedy_tours(prediction: Prediction) -> Tensor:
     """
     Return tours (B, M, N) that follow the likeliest edges within the capacity.
 
-    One vehicle after the other starts at the depot. It goes to the likeliest of the
-    depot and the unserved customers that fit into it, again and again, until that is
-    the depot.
+    The vehicles drive one after the other. At each location, a vehicle can go to the
+    depot or to any unserved customer that it has room for. It follows the likeliest of
+    these edges. If this one leads to the depot, the tour ends.
     """
     return follow_edges(
         prediction.edges, prediction.demands, prediction.customers, prediction.room
@@ -105,10 +105,9 @@ def pseudo_greedy(prediction: Prediction) -> Tensor:
 
 def capacity_violation(prediction: Prediction) -> Tensor:
     """
-    Return by how much pseudo-greedy tours exceed the capacity, shape (B,).
+    Return by how much the tours of :func:`pseudo_greedy` exceed the capacity.
 
-    It is the mean overload of all vehicles, as a share of the capacity. Such tours
-    ignore the capacity; see :func:`pseudo_greedy`.
+    The result is the mean overload of all vehicles, as a share of the capacity, (B,).
     """
     loads = tour_loads(pseudo_greedy(prediction), prediction.demands)
     excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)

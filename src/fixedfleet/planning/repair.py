@@ -45,8 +45,8 @@ class RepairOptions:
 
         ``room``: the customers are inserted by falling demand. Each goes to the
         position that adds the least length, in any tour that has room. If no tour has
-        room, customers are moved between the tours until all fit, and the tours are
-        ordered again.
+        room, customers are moved between the tours until all fit, and the stops of the
+        tours are put into a new order.
     guarantee
         Whether customers that still fit nowhere are served by tours beyond the fleet.
     """
@@ -68,8 +68,9 @@ def repair_tours(
     """
     Return the tours with the unserved customers inserted, shape (B, K, N).
 
-    The tours keep their customers and their order, unless ``room`` must move some. K is
-    the number of vehicles M, or larger if the guarantee adds tours.
+    The customers that are already served stay in their tours, in the same order. Only
+    the method ``room`` changes this, if the others do not fit otherwise. K is the
+    number of vehicles M; with ``options.guarantee``, it may be larger.
 
     Raises
     ------

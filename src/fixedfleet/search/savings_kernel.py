@@ -13,7 +13,11 @@ __all__ = ["join_tours"]
 
 @compiled()
 def _turn_round(behind: Any, first: Any) -> None:
-    """Reverse the tour that begins with a customer."""
+    """
+    Reverse the tour whose first customer is ``first``.
+
+    ``behind`` has the successor of each customer, 0 for the last one of a tour.
+    """
     customer, before = first, 0
     while customer != 0:
         after = behind[customer]

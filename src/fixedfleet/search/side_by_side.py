@@ -44,18 +44,20 @@ def search_side_by_side(
     """
     Run a search in several threads; yield each plan that is better than all before.
 
-    With a limit on iterations, the same seed, number of cores and count give the same
-    plan, or another of the same cost if several searches find both. With a time limit,
-    no search waits for another one.
+    With a limit on iterations, the same seed, number of cores and count give a plan of
+    the same cost. It may be another plan if several searches find plans of this cost.
+    With a time limit, no search waits for another one.
 
     Some compiled code does not ask whether to stop. A thread that is inside such code
     when the search is stopped is left to itself, and what it finds is lost.
 
     Parameters
     ----------
+    search
+        The search. Each thread runs it with a copy of the task.
     task
-        All searches begin from its initial plan, and share its cores and iterations.
-        Only the calling thread calls the ``stop`` of its deadline.
+        The task. All searches begin from its initial plan, and share its cores and
+        iterations. Only the calling thread calls the ``stop`` of its deadline.
     count
         Number of searches. Default: one for each core.
     """
@@ -155,21 +157,26 @@ def _better_plans(
 
 class Exchange:
     """
-    Where searches that run side by side leave their plans for each other.
+    The exchange of plans between searches that run side by side.
 
-    With a limit on iterations, a search that leaves its k-th plan is given the plans
-    number k − 1 of the others, and waits for those that are not there yet. So what it
-    is given does not depend on the clock. Otherwise it is given the latest plans at
-    once.
+    A search hands in a plan by calling its ``exchange`` function, which :meth:`of`
+    returns. The function compares the plan with one plan of each other search, and
+    returns the plan with which the search goes on.
+
+    With a time limit, the plan of another search is the latest that it has handed in.
+    With a limit on iterations, call k of a search takes the plan that the other search
+    handed in at its call k − 1, and waits for this plan if necessary. So the result
+    does not depend on the speed of the threads.
 
     Parameters
     ----------
     task
-        Plans are compared by its instance and its vehicle cost.
+        The task of all searches. Its instance and its vehicle cost determine which of
+        two plans is better; its deadline says whether iterations are limited.
     count
         Number of searches.
     stopped
-        Returns whether all searches shall end, so that none waits any longer.
+        Returns whether all searches must end. Then no search waits any longer.
     """
 
     def __init__(
@@ -215,9 +222,10 @@ class Exchange:
 
     def _await_others(self, number: int) -> None:
         """
-        Wait until every other search has handed in as many plans as this one before.
+        Wait for the plans that the latest call of search ``number`` needs.
 
-        A search that has ended is not waited for.
+        If this is its call k, every other search must have handed in at least k − 1
+        plans. A search that has ended is not waited for.
         """
         needed = self._times[number] - 1
         for other, times in enumerate(self._times):
@@ -227,7 +235,7 @@ class Exchange:
 
     def _plan_of(self, other: int, number: int) -> Plan | None:
         """
-        Return the plan of search ``other`` that search ``number`` is given.
+        Return the plan of search ``other`` that the latest call of ``number`` takes.
 
         None if there is no such plan.
         """
@@ -242,7 +250,12 @@ class Exchange:
     def _choose(
         self, number: int, own: Plan, plans: list[tuple[int, Plan | None]]
     ) -> Plan:
-        """Return the best plan if a search's own is in the worse half, else its own."""
+        """
+        Return the best of ``plans`` if ``own`` is in their worse half, else ``own``.
+
+        ``plans`` has (number of the search, its plan) for each search, this one
+        included.
+        """
         task = self._task
         ranked = sorted(
             (rank(task.instance, plan, task.vehicle_cost), other, plan)

@@ -53,10 +53,16 @@ class Order:
 
     def by_road(self, on_progress: Callable[[Progress], object] | None = None) -> Order:
         """
-        Return the order with distances and times by road, if the request asks for them.
+        Return this order with distances and times by road.
 
-        Without ``on_progress``, the road server is asked only if some distances are not
-        stored yet.
+        The order is returned unchanged if it is not to be planned by road.
+
+        Parameters
+        ----------
+        on_progress
+            Called with the progress after each answer of the road server. The server is
+            then always asked, at least whether its roads have changed. Without
+            ``on_progress``, it is asked only if some distances are not kept on disk.
         """
         if self.roads is None or self.instance.metric == "road":
             return self

@@ -276,7 +276,11 @@ def _initial_plans(
     device: str,
     seed: int,
 ) -> PlanBatch:
-    """Return an initial plan for each instance; its packing if none can be made."""
+    """
+    Return the initial plan of each instance, made by ``start``.
+
+    If ``start`` finds no plan for an instance, its plan in ``packings`` is returned.
+    """
     if start != "network":
         made = {
             row: make_start(start, batch[row], packings[row], seed=_seed_of(row, seed))
@@ -306,7 +310,20 @@ def _on_gpu(
     """
     Improve the plans of all small instances together, then of each large one alone.
 
-    The search of a large instance has the limit for one instance.
+    The time limit of a common search is the limit per instance times the number of its
+    instances. Each large instance is searched for the limit per instance.
+
+    Parameters
+    ----------
+    batch, plans
+        The instances and their initial plans.
+    packings
+        Plans with as few vehicles as possible.
+    settings
+        The limits per instance, the seed and the vehicle cost.
+    pressed
+        Returns whether Ctrl-C was pressed. Then no further search begins, and the
+        remaining plans are returned unchanged.
     """
     from fixedfleet.search.gpu import improve_batch
 

@@ -1,4 +1,8 @@
-"""The paper's loss: how likely a network makes the edges of the label's tours."""
+"""
+The paper's loss: how improbable the tours of the label are for the network.
+
+The paper is Thyssens, Falkner and Schmidt-Thieme, arXiv:2201.01529 (2022).
+"""
 
 from __future__ import annotations
 
@@ -25,22 +29,22 @@ class PlanLoss(Loss):
     """
     The paper's loss, equation 4.8: an edge term and two load terms.
 
-    The numbers of vehicles and the directions of tours are arbitrary. So each vehicle k
-    is matched with a tour π(k) of the label, such that the loss is as small as
-    possible, and each tour counts in its likelier direction.
+    A label does not say which vehicle drives which tour, nor in which direction. So
+    each vehicle k is matched with a tour π(k) of the label, such that the loss is as
+    small as possible, and each tour counts in its likelier direction.
 
     The edge term is the negative log-likelihood of the label's N + M edges, as a mean.
     The load terms are sums over the vehicles, with loads as shares of the capacity.
     load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan, which follows the
     likeliest edges and ignores the capacity. It has no gradient, so the load terms only
-    influence the matching. The paper gives no weights; the
-    presets use those of its authors' code.
+    influence the matching. The paper gives no weights; the presets use those of its
+    authors' code.
 
     Parameters
     ----------
     start_weight
-        The weight of the edges out of the depot in the edge term: it is this number
-        times their mean, plus the rest times the mean of all other edges. None: all
+        The weight w of the edges out of the depot. The edge term is then w times the
+        mean over these edges, plus 1 − w times the mean over all other edges. None: all
         edges have the same weight.
     load_weight
         α_load, the weight of |load(Ŷ_k) − load(Y_π(k))|, summed over the vehicles.

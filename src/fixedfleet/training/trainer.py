@@ -286,7 +286,7 @@ class _Trainer:
         )
 
     def _instances(self) -> str:
-        """Return the number of labels of an epoch in words, with groups of tours."""
+        """Return in words how many labels and groups of their tours are trained on."""
         groups = self.data.groups
         more = f" and {groups:,} groups of their tours" if groups else ""
         return f"{self.data.labels:,} labels{more}"
@@ -350,10 +350,10 @@ class _Trainer:
 
     def _epoch(self, log: TrainingLog) -> None:
         """
-        Do the remaining steps of the current epoch, or until the training must stop.
+        Train until the current epoch ends or the training must stop.
 
-        A GPU computes the steps in the background. Only once in _CHECK_EVERY steps are
-        its results waited for and the time limit checked.
+        A GPU computes the steps in the background. The trainer waits for its results
+        and checks the time limit only after every _CHECK_EVERY steps.
         """
         begin, first, spent = time.perf_counter(), self.step, self.seconds
         often = 1 if self._on_cpu else _CHECK_EVERY
@@ -385,7 +385,11 @@ class _Trainer:
         return learning_rate(self.config, self.step, self.progress)
 
     def _wait(self) -> None:
-        """Wait for the device; raise NonFiniteLossError if a loss was not finite."""
+        """
+        Wait until the device has computed all steps.
+
+        Raise NonFiniteLossError if the loss of a step was not finite.
+        """
         bad = int(self.stepper.first_bad)
         if bad >= 0:
             raise NonFiniteLossError(
@@ -407,7 +411,7 @@ class _Trainer:
         """
         Print and log the mean losses since the last report.
 
-        ``steps`` and ``seconds`` are the steps since then and their time.
+        ``steps`` is the number of steps since that report, ``seconds`` their time.
         """
         means = (self.stepper.sums / max(1, steps)).tolist()
         self.stepper.sums.zero_()

@@ -124,8 +124,8 @@ class TrainingData:
     held_out
         The instances held out, and their labels.
     labels
-        The number of labels to train on. The other instances in the buckets are made
-        from groups of tours of these labels.
+        The number of labels to train on. The buckets may also have smaller instances,
+        each made from a group of tours of one of these labels.
     """
 
     buckets: list[Bucket]
@@ -138,7 +138,12 @@ class TrainingData:
 
     @property
     def groups(self) -> int:
-        """The number of instances that are made from groups of tours."""
+        """
+        The number of instances to train on that are made from groups of tours.
+
+        The tours of a group are tours of one label; see
+        :func:`fixedfleet.training.label_groups.tour_groups`.
+        """
         return len(self) - self.labels
 
     @property
@@ -190,8 +195,8 @@ def gather_data(
     """
     Read and check labels, and return them as tensors on the device.
 
-    The last labels are held out for validation. For a preset of all sizes, these are
-    the last ones of each file.
+    The last labels are held out for validation. If the preset is for instances of all
+    sizes, the last labels of each file are held out.
 
     Raises
     ------
@@ -297,8 +302,8 @@ def to_tensors(
     """
     Return labelled instances as tensors on a device.
 
-    They are padded to ``shape``, the numbers of customers and vehicles. By default,
-    these are the largest ones among the instances.
+    They are padded to ``shape``, which is (number of customers, number of vehicles). By
+    default, these are the largest numbers among the instances.
     """
     features, units, capacity = collate(instances, shape=shape)
     routes = torch.from_numpy(_fit(instances, plans, shape))

@@ -107,8 +107,9 @@ def slope_of_priming(
     """
     Compute the gradients of the winning messages and of the four priming vectors.
 
-    ``pulled`` receives the gradient g ⊙ w of the message that won at each i and
-    channel, and ``sums`` the gradients of γ_d, τ_d, γ_q · τ_q and β, per instance.
+    ``pulled`` receives g ⊙ w_ij, the gradient of the message that won at each i and
+    channel; ``g`` is the gradient of the maximum. ``sums`` receives the gradients of
+    γ_d, τ_d, γ_q · τ_q and β, per instance.
     """
     blocks = tl.cdiv(width, CHANNELS)
     program = tl.program_id(0)
@@ -205,7 +206,9 @@ def pool_primed(h, d, q, real, gain, rate, demand, offset):
 
     Both have shape (B, N', d). ``h`` are the messages, (B, N', d); ``d`` and ``q`` are
     the distances and summed demands of pairs, (B, N', N'); ``real`` is false for
-    padding, (B, N'). The other arguments are those of the priming, each (d,).
+    padding, (B, N'). ``gain``, ``rate``, ``demand`` and ``offset`` are the vectors γ_d,
+    τ_d, γ_q · τ_q and β, each (d,), from which ``Priming`` in the module ``pooling``
+    computes the weights w_ij.
     """
     size, n, width = h.shape
     channels, blocks, tiles = _tiles(n, width)
@@ -249,9 +252,13 @@ def pool_primed_backward(g, winner, h, d, q, gain, rate, demand, offset):
     """
     Return the gradients of the winning messages and of the priming, in float32.
 
-    The first, g ⊙ w, has shape (B, N', d). The second holds the gradients of γ_d, τ_d,
-    γ_q · τ_q and β for each instance, shape (B, 4, d). ``g`` is the gradient of the
-    maxima, and ``winner`` holds the winning j, both (B, N', d).
+    ``g`` is the gradient of the maxima that :func:`pool_primed` returns, and ``winner``
+    holds the winning j, both (B, N', d). The other arguments are those of
+    :func:`pool_primed`.
+
+    The first result is g ⊙ w_ij for each i and its winning j, shape (B, N', d). The
+    second holds, for each instance, the gradients of ``gain``, ``rate``, ``demand`` and
+    ``offset``, shape (B, 4, d).
     """
     size, n, width = h.shape
     channels, blocks, _ = _tiles(n, width)
