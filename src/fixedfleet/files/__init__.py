@@ -150,8 +150,9 @@ def read(
         a matrix. Default: what the file says, else ``round`` for VRPLIB's EUC_2D
         (CVRPLIB's convention) and GEO, and ``none`` for all others.
     depot
-        The depot: the name of a row in a table (default: the first row), the number of
-        a node in VRPLIB (default: its DEPOT_SECTION).
+        The depot: the name of a row in a table, or the number of a node in VRPLIB.
+        Default: in a table, the first row if it has no demand, otherwise the only row
+        without a demand; in VRPLIB, the DEPOT_SECTION.
     columns
         Headings of a table that are not recognised, by the name of the column:
         ``{"demand": "Paletten"}``.
@@ -197,7 +198,11 @@ def read(
 
 
 def read_file(path: PathLike, options: ReadOptions | None = None) -> Reading:
-    """Like :func:`read`, but return notes and doubts instead of logging them."""
+    """
+    Read an instance like :func:`read`, and return it with notes and doubts.
+
+    Nothing is logged. A :class:`fixedfleet.Doubt` is a probable mistake in the file.
+    """
     options = options or ReadOptions()
     with _reading(path):
         reader = _choose(path, _READERS, "an instance")
@@ -328,7 +333,8 @@ def write_plan(
         How to write .csv. Default: commas between cells, and decimal points.
     lines
         For .gpx: the line of each tour along the roads, as
-        :func:`fixedfleet.roads.road_lines` returns them.
+        :func:`fixedfleet.roads.road_lines` returns them. Default: a .gpx file has no
+        lines, only the stops.
     """
     with _naming(path):
         _choose(path, dict.fromkeys(PLAN_EXTENSIONS), "a plan")
@@ -379,7 +385,9 @@ def _write(path: PathLike, content: str | bytes) -> None:
 
 @contextmanager
 def _naming(path: PathLike) -> Iterator[None]:
-    """Put the path before the message of an InputError from the ``with`` block."""
+    """
+    Context manager that puts the path before the message of an InputError in its block.
+    """
     try:
         yield
     except InputError as error:
@@ -389,7 +397,7 @@ def _naming(path: PathLike) -> Iterator[None]:
 @contextmanager
 def _reading(path: PathLike) -> Iterator[None]:
     """
-    Begin a ``with`` block that reads a file, and check that it is a regular file.
+    Context manager for reading a file: check first that it is a regular file.
 
     InputError is raised if it is not. The path is put before this message, and before
     the message of any InputError raised in the block.
@@ -405,9 +413,10 @@ def _reading(path: PathLike) -> Iterator[None]:
 
 def _choose(path: PathLike, known: Mapping[str, T], what: str) -> T:
     """
-    Return the entry of ``known`` for the extension of a path.
+    Return the value in ``known``, whose keys are extensions, for the path's extension.
 
-    ``what`` says what the file should hold, for the error message.
+    InputError is raised for any other extension; ``what`` says in its message what the
+    file should hold, such as "a plan".
     """
     extension = Path(path).suffix.lower()
     if extension in OTHER_TABLES:

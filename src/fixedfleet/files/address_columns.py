@@ -71,10 +71,10 @@ def add_coordinates(table: Table) -> None:
 
 def place_rows(table: Table, geocode: Geocode) -> dict[int, tuple[str, str]]:
     """
-    Fill in the latitude and longitude of rows that have an address only.
+    Look up the addresses of rows without coordinates, and fill in lat and lon.
 
-    Return (address, remark) by the index of the row, for each row whose place was not
-    found or is doubtful.
+    Return {index of the row: (address, remark)} for each row whose place was not found
+    or is doubtful. The remark says why.
     """
     lat, lon = table.column("lat").cells, table.column("lon").cells
     addresses = _addresses(table)

@@ -20,10 +20,11 @@ __all__ = ["exclusive", "lock", "replacing", "write_text"]
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
-    Open a new file that replaces ``path`` at the end of the block.
+    Context manager that opens a new file, which replaces ``path`` when the block ends.
 
     If the block raises an error, the new file is removed and ``path`` stays as it was.
-    A link is followed, and an existing file keeps its permissions.
+    If ``path`` is a symbolic link, the file that it points to is replaced. An existing
+    file keeps its permissions.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -46,7 +47,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a whole text file in UTF-8. The line ends of ``text`` are not changed."""
+    """
+    Write a text file in UTF-8, and replace an existing file only when all is written.
+
+    The line ends of ``text`` are not changed.
+    """
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -78,10 +83,10 @@ def lock(file: IO[Any], busy: str) -> None:
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """
-    Run the block in one process at a time, so that it can read and replace ``path``.
+    Context manager whose block runs in only one process at a time per ``path``.
 
-    Other processes wait. Windows has no such lock: there, the file of the process that
-    writes last remains.
+    So the block can read the file and replace it. Other processes wait. On Windows,
+    nothing is locked: if two processes replace the file, the later one wins.
     """
     with open(path.with_name(f".{path.name}.lock"), "ab") as file:
         if sys.platform != "win32":

@@ -88,7 +88,7 @@ def excel_sheets(data: bytes) -> list[Sheet]:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Replace any error of openpyxl by an InputError."""
+    """Context manager that replaces any error of openpyxl by an InputError."""
     try:
         yield
     except Exception as error:

@@ -31,10 +31,13 @@ def format_plan(
     lines: Sequence[NDArray[np.float64]] = (),
 ) -> str:
     """
-    Write a route for each tour, from the depot and back, with the names of the stops.
+    Return a plan as GPX: a route for each tour, from the depot to its stops and back.
 
-    ``names`` are the names of the vehicles, one per tour. ``lines`` are the lines of
-    the tours along the roads; each line becomes a track.
+    ``names`` are the names of the vehicles, one per tour. Default: Tour 1, Tour 2 and
+    so on. ``lines`` are the lines of the tours along the roads; each line becomes a
+    track.
+
+    InputError is raised if the instance has no latitudes and longitudes.
     """
     if instance.metric not in ("great_circle", "road"):
         raise InputError("GPX needs latitudes and longitudes: write .csv or .json")

@@ -69,9 +69,10 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 def _check_values(values: dict[str, Any]) -> None:
     """
-    Raise InputError if a value has a wrong type, such as a number instead of a text.
+    Raise InputError if a value of an instance in JSON has a wrong type.
 
-    The message names the place of the wrong value. :class:`Instance` checks the rest.
+    An example is a number instead of a text. The message names the key of the wrong
+    value. :class:`Instance` checks everything else.
     """
     for key in _TEXTS:
         _check_text(values.get(key, ""), key)
@@ -95,7 +96,8 @@ def _vehicle_type(value: Any, what: str) -> VehicleType:
     """
     Return the vehicle type that a JSON object describes.
 
-    A key with the value null is treated like a missing key.
+    A key with the value null is treated like a missing key. ``what`` is the place of
+    the object in the document, for error messages.
     """
     said = {key: own for key, own in _object(value, what).items() if own is not None}
     for key in said:
@@ -125,6 +127,7 @@ def _ends(value: Any, what: str) -> tuple[float | None, float | None] | None:
     Return the two ends of a time window or shift [from, to]; None for null.
 
     A text such as "08:30" is read as minutes since midnight. An open end is None.
+    ``what`` is the place of the value in the document, for error messages.
     """
     if value is None:
         return None
@@ -152,7 +155,11 @@ def _check_text(value: Any, what: str) -> None:
 
 
 def _check_numbers(value: Any, what: str) -> None:
-    """Raise InputError unless nested lists hold numbers, in rows of equal length."""
+    """
+    Raise InputError unless nested lists hold numbers, in rows of equal length.
+
+    ``what`` is the place of the list in the document, for error messages.
+    """
     for i, item in enumerate(_list(value, what)):
         if isinstance(item, list):
             _check_numbers(item, f"{what}[{i}]")
@@ -174,7 +181,11 @@ def format_instance(instance: Instance) -> str:
 
 
 def format_plan(plan: Plan, instance: Instance) -> str:
-    """Return a plan as JSON, with names, loads, lengths and the plan's faults."""
+    """
+    Return a plan as JSON, with names, loads and lengths.
+
+    If the plan is infeasible, the JSON also says why, under the key ``faults``.
+    """
     from fixedfleet.documents import describe_plan, to_json
 
     return to_json(describe_plan(plan, instance))
@@ -182,11 +193,11 @@ def format_plan(plan: Plan, instance: Instance) -> str:
 
 def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     """
-    Read the tours of a plan and their vehicle types.
+    Read a plan from JSON: its tours, and their vehicle types if the file states them.
 
     Other keys, such as lengths, are ignored: they can be computed from the instance.
-    With an instance, the names and columns of each tour identify its customers
-    (:func:`fixedfleet.files.stops.plan_of`).
+    With an instance, the name and the further columns of each stop identify its
+    customer (:func:`fixedfleet.files.stops.plan_of`).
     """
     data = _object(_load(decode(content)))
     if "tours" not in data:
@@ -206,7 +217,8 @@ def _stops(tour: Any, what: str) -> list[Stop]:
     Return the stops of a tour.
 
     The tour is a list of customers, or an object with such a list under the key
-    ``customers``.
+    ``customers``. ``what`` is the place of the tour in the document, for error
+    messages.
     """
     said: dict[str, list[Any]] = {}
     if isinstance(tour, dict):

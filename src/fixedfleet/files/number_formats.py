@@ -87,7 +87,7 @@ def _shown_date(
 
 
 def _format_moment(moment: datetime.datetime, pattern: str) -> str:
-    """Write a date and time in a pattern such as dd.mm.yyyy hh:mm."""
+    """Return a date and time as text in a pattern such as dd.mm.yyyy hh:mm."""
     half_day = re.search(r"am/pm|a/p", pattern, re.IGNORECASE) is not None
     before = ""  # the letter of the previous part: "m" after "h" means minutes
 

@@ -152,9 +152,10 @@ class _ArrayUnpickler(pickle._Unpickler):
 
 def _columns(entries: Any) -> list[NDArray[np.float64]]:
     """
-    Return the depots, customers, demands and capacities of all entries as arrays.
+    Return the depots, customers, demands and capacities of all instances as arrays.
 
-    Their shapes are (B, 2), (B, N, 2), (B, N) and (B,).
+    ``entries`` is the list of tuples in the file, one per instance. The shapes of the
+    arrays are (B, 2), (B, N, 2), (B, N) and (B,).
     """
     if type(entries) is not list or not entries:
         raise InputError("not a list of instances, or an empty one")

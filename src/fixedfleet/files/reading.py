@@ -170,7 +170,7 @@ class Reading:
     columns
         The heading of each recognised column of a table, by the name of the column.
     dialect
-        The delimiter and decimal sign of a CSV file, for writing other files alike.
+        The delimiter and decimal sign of a CSV file, for writing plans the same way.
     """
 
     instance: Instance
@@ -208,8 +208,8 @@ class Reading:
         """
         Return the reading without these customers, with a note that names them.
 
-        ``rows`` are the numbers of rows that could not be read. Doubts about these rows
-        are dropped.
+        ``rows`` are the row numbers of other rows that the caller leaves out because
+        they cannot be read. A :class:`Doubt` about one of these rows is dropped.
         """
         unwanted, decided = sorted(set(customers)), set(rows)
         if not unwanted and not decided:
@@ -250,7 +250,7 @@ def build_reading(
     dialect: Dialect | None = None,
 ) -> Reading:
     """
-    Build an instance from what a file says and what the caller says.
+    Return the reading of an instance from the file's values and the caller's options.
 
     ``fields`` are arguments of :class:`Instance` as the file states them, with None for
     a fleet or a capacity that it does not state. ``sources`` says where the file
@@ -301,7 +301,9 @@ def _choose_fleet(
     """
     Decide whether the fleet consists of vehicle types or of identical vehicles.
 
-    The decision changes ``chosen``, which has the arguments of :class:`Instance`.
+    ``chosen`` has the arguments of :class:`Instance`; the decision changes it.
+    ``asked`` has those of vehicles and capacity that the caller gives. If the vehicle
+    types of the file are not used, this is added to ``notes``.
     """
     types, fleet = chosen.get("vehicle_types"), ("vehicles", "capacity")
     if options.vehicle_types is not None:
@@ -327,8 +329,8 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
     Complete the times in ``chosen``, which has the arguments of :class:`Instance`.
 
     If neither the file nor the caller gives a speed or travel times, all other times
-    are removed from ``chosen``, and the result has a :class:`Doubt` that names those
-    that were given. Otherwise the result is empty.
+    are removed from ``chosen``. If any were given, the result is a list with one
+    :class:`Doubt`, which names them. Otherwise the result is empty.
     """
     names = ("service_times", "windows")
     types = chosen.get("vehicle_types")
@@ -417,7 +419,12 @@ def _explain_day(instance: Instance, options: ReadOptions) -> Iterator[str]:
 def _explain(
     stated: Mapping[str, Any], asked: Mapping[str, Any], sources: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield notes that say where rounding, capacity and fleet come from."""
+    """
+    Yield notes that say where rounding, capacity and fleet come from.
+
+    ``stated`` has the values of the file, ``asked`` has those that the caller gives
+    instead, and ``sources`` has the places in the file.
+    """
     why = "as asked for" if "rounding" in asked else sources.get("rounding")
     rounding = _ROUNDING[asked.get("rounding", stated["rounding"])]
     yield f"{rounding} ({why})" if why else rounding

@@ -31,7 +31,7 @@ _REMARK = re.compile(r"#.*|Solution|(?i:(?!Route|Cost))[A-Za-z][\w ()./-]*(:.*|\
 
 def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     """
-    Read the tours. Customers are numbered from 1; the depot is not listed.
+    Read a plan. Customers are numbered from 1; the depot is not listed.
 
     If the instance has a mixed fleet, the number of a route is the number of its
     vehicle: route 3 belongs to the third vehicle of the fleet.
@@ -77,7 +77,7 @@ def _parse(text: str) -> tuple[dict[int, list[int]], float | None]:
 
 def format_plan(plan: Plan, instance: Instance) -> str:
     """
-    Write the tours, their cost, and the unserved customers.
+    Return the text of a .sol file: the tours, their cost, and the unserved customers.
 
     If the instance has a mixed fleet, the number of a route is the number of its
     vehicle in the fleet.

@@ -19,7 +19,7 @@ _COLUMNS = ("number", "x", "y", "demand", "ready time", "due date", "service tim
 
 
 def is_solomon(text: str) -> bool:
-    """Return whether a text has the headings of this format."""
+    """Return whether a text has the headings of Solomon's format."""
     return _HEADINGS.search(text[:10_000]) is not None
 
 

@@ -38,7 +38,13 @@ _NEAR = 1e-9
 
 
 class Stop(NamedTuple):
-    """A stop in the file of a plan: the customer's number and all other texts."""
+    """
+    A stop in the file of a plan.
+
+    ``where`` is its place in the file, for error messages. ``number`` is the number of
+    its customer. ``texts`` are its other cells, by heading: name, demand, coordinates
+    and further columns.
+    """
 
     where: str  # the place in the file, for error messages
     number: int  # of the customer, as the file states it
@@ -149,10 +155,10 @@ class _Customers:
 
     def _one_of(self, found: Sequence[int], stop: Stop) -> int:
         """
-        Return the one of the customers ``found`` that agrees best with a stop.
+        Return the customer among ``found`` that agrees best with a stop.
 
-        Raise InputError if they are at different places and the file does not say which
-        place is meant.
+        Raise InputError if these customers are at different places and the file does
+        not say which place is meant.
         """
         left = self._at_place(stop, found) or list(found)
         if len({tuple(self._place(customer)) for customer in left}) > 1:

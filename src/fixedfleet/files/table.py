@@ -126,7 +126,9 @@ class Column(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A number read from a cell, its unit if any, and whether the number is a guess."""
+    """
+    A number read from a cell, its unit if any, and whether it is a guess ("ca. 40").
+    """
 
     number: float
     unit: str
@@ -185,7 +187,7 @@ class Table:
         return Quantity(to_number(number, what), found[3] or "", found[1] is not None)
 
     def number(self, text: str, what: str) -> float:
-        """Return the number that a cell states, without its unit."""
+        """Return the number in a cell, without its unit; ``what`` starts the error."""
         return self.quantity(text, what).number
 
     def degrees(self, text: str, what: str, letters: str) -> float:
@@ -326,7 +328,11 @@ class _Head(NamedTuple):
 
 
 def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
-    """Return the headings of a CSV text whose cells are separated by ``delimiter``."""
+    """
+    Return the headings of a CSV text whose cells are separated by ``delimiter``.
+
+    ``known`` has the headings to recognise, each with the name of its column.
+    """
     try:
         head = _find_head(_csv_rows(text, delimiter), known)
     except csv.Error:
@@ -336,9 +342,11 @@ def _find_head_of(text: str, delimiter: str, known: Mapping[str, str]) -> _Head:
 
 def _find_head(rows: Rows, known: Mapping[str, str]) -> _Head:
     """
-    Return the headings: the one of the first rows with the most recognised columns.
+    Return the headings of a table, which are in one of its first rows.
 
-    On a tie, it is the row with the most filled cells.
+    It is the row with the most recognised columns; on a tie, the row with the most
+    filled cells. ``known`` has the headings to recognise, each with the name of its
+    column.
     """
     best = _Head(0, [], {}, [], set(), (-1, 0))
     comments: dict[str, str] = {}
@@ -387,7 +395,9 @@ def _choose_sheet(
     """
     Choose the sheet to read.
 
-    Return (titles of the visible sheets, rows of the chosen sheet, its headings).
+    Return (titles of the visible sheets, function that returns the rows of the chosen
+    sheet, its headings). ``known``, ``needed`` and ``wanted`` are the arguments names,
+    needed and sheet of :func:`read_table`. A note on the choice is added to ``notes``.
     """
     visible = [sheet for sheet in sheets if sheet.visible] or list(sheets)
     titles = [sheet.title for sheet in visible]
@@ -439,9 +449,11 @@ def _places(
     sheets: Sequence[str],
 ) -> dict[str, int]:
     """
-    Return the position of each recognised column, by its name.
+    Return {name of the column: position} for each recognised column.
 
-    A heading that the caller chose takes precedence over all others.
+    A heading that the caller chose takes precedence over all others. ``names``,
+    ``chosen`` and ``numbers`` are as for :func:`read_table`. ``sheets`` are the titles
+    of the sheets, for errors.
     """
     columns = {
         column: _place(chosen[column], headings, column, sheets) for column in chosen
@@ -474,7 +486,11 @@ def list_headings(headings: Sequence[str]) -> str:
 def _place(
     wanted: str, headings: Sequence[str], column: str, sheets: Sequence[str]
 ) -> int:
-    """Return the position of the heading that the caller chose for a column."""
+    """
+    Return the position of the heading ``wanted``, which the caller chose for a column.
+
+    ``sheets`` are the titles of the sheets, for errors.
+    """
     wanted = wanted.strip()
     same = [i for i, h in enumerate(headings) if h.casefold() == wanted.casefold()]
     if len(same) != 1:
@@ -485,7 +501,12 @@ def _place(
 
 
 def _trim(cells: list[str], width: int, row: int) -> list[str]:
-    """Return as many cells as there are headings; further cells must be empty."""
+    """
+    Return the first ``width`` cells of a row; ``width`` is the number of headings.
+
+    Raise InputError if there are fewer cells, or if further cells are not empty.
+    ``row`` is the row's number, for the message.
+    """
     if len(cells) < width or any(cell.strip() for cell in cells[width:]):
         raise InputError(f"row {row}: {len(cells)} cells, but {width} headings")
     return cells[:width]
@@ -515,7 +536,11 @@ def _dialect(delimiter: str, decimals: set[str]) -> Dialect:
 
 
 def format_csv(rows: Iterable[Sequence[str | float]], dialect: Dialect = _PLAIN) -> str:
-    """Write rows as CSV; a byte-order mark tells Excel that it is UTF-8."""
+    """
+    Return rows as CSV text that begins with a byte-order mark.
+
+    The mark tells Excel that the file is UTF-8.
+    """
     lines = (
         dialect.delimiter.join(_csv_cell(cell, dialect) for cell in row) for row in rows
     )
@@ -535,9 +560,9 @@ def _csv_cell(cell: str | float, dialect: Dialect) -> str:
 
 def _escape_formula(text: str) -> str:
     """
-    Put an apostrophe before a text that a spreadsheet would take for a formula.
+    Return a text with an apostrophe before it if a spreadsheet would see a formula.
 
-    A text that already has one gets another, so that
+    If apostrophes already precede the formula, one more is added, so that
     :func:`_unescape_formula` returns the original text.
     """
     stripped = text.lstrip("'")

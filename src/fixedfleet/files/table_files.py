@@ -185,9 +185,10 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
 
 def _chosen(columns: Mapping[str, str]) -> dict[str, str]:
     """
-    Return the headings that the caller chose, by the name of the column.
+    Return {name of the column: heading} with the headings that the caller chose.
 
-    If lat and lon have the same heading, it is the heading of the column coordinates.
+    If lat and lon have the same heading, both coordinates are in one column: the result
+    has the name coordinates instead of lat and lon.
     """
     lat, lon = columns.get("lat"), columns.get("lon")
     if lat is None or lat != lon:
@@ -209,7 +210,7 @@ def _split_coordinates(table: Table) -> None:
 
 
 def _pair(cell: str) -> tuple[str, str]:
-    """Return the two coordinates in a cell; if it has not two, return it twice."""
+    """Return the two coordinates in a cell; if it does not hold two, the cell twice."""
     plain = cell.strip().strip("()[]")
     for separator in (";", "/", ", ", " ", ","):
         parts = [part.strip(" ,") for part in plain.split(separator)]
@@ -368,8 +369,10 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
     """
     Return the position of the depot's row.
 
-    ``asked`` is the name of the depot that the caller gives, if any. Otherwise a note
-    is added that says which row is the depot.
+    ``asked`` is the name of the depot that the caller gives, if any. Otherwise the
+    depot is the first row if it has no demand, or else the only row without a demand.
+    If several rows have no demand, it is the one whose name says so, such as "Depot". A
+    note in the table then says which row it is. Raise InputError if no row fits.
     """
     table = rows.table
     if len(table.rows) < 2:
@@ -416,12 +419,12 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
 
 def _unreadable(rows: _Rows, order: Sequence[int], options: ReadOptions) -> list[Doubt]:
     """
-    Return a doubt about each row that cannot be read, and about each guess.
+    Return a :class:`Doubt` about each row that cannot be read, and about each guess.
 
     A guess is a demand such as "ca. 40", or a place whose address is doubtful.
     ``order`` has the positions of the rows that were read, depot first. Raise
-    InputError if rows cannot be read and the caller does not allow that, or if they are
-    more than half of the customers' rows.
+    InputError if any row cannot be read and the options do not allow unreadable rows,
+    or if more than half of the customers' rows cannot be read.
     """
     table = rows.table
     read = set(order)
@@ -499,7 +502,9 @@ class _Times:
             self._take(ends, "windows", self._window)
 
     def _warn_about_times(self) -> None:
-        """Add a doubt if the table has times: without a speed, they do not count."""
+        """
+        Add a :class:`Doubt` if the table has times: without a speed, they are ignored.
+        """
         names = filter(self._is_filled, ("minutes", "from", "to"))
         headings = [repr(self.table.column(name).heading) for name in names]
         if headings:
@@ -589,7 +594,12 @@ class _Times:
 def _fleet_of_sheet(
     content: str | bytes, options: ReadOptions, notes: list[str]
 ) -> dict[str, Any]:
-    """Return the vehicle types from the sheet of vehicles in an Excel file, if any."""
+    """
+    Return {"vehicle_types": types} from the sheet of an Excel file that has the fleet.
+
+    The result is empty if there is no such sheet, if it cannot be read, or if the
+    caller gives vehicle types. Notes on the sheet are added to ``notes``.
+    """
     sheet = find_fleet_sheet(content)
     if sheet is None or options.vehicle_types is not None:
         return {}
@@ -726,7 +736,12 @@ def instance_rows(instance: Instance) -> list[Row]:
 
 
 def _time_columns(instance: Instance) -> dict[str, Row]:
-    """Return those of the columns minutes, from, to and priority that are needed."""
+    """
+    Return the columns minutes, from, to and priority, by heading.
+
+    Columns for which the instance has no values are left out. Raise InputError if the
+    times of the instance are not in minutes.
+    """
     if instance.speed is not None and (
         instance.time_unit != "min" or 60 * instance.speed / 60 != instance.speed
     ):

@@ -91,7 +91,11 @@ def split_lines(text: str) -> list[str]:
 
 
 def check_storable(what: str, text: str) -> None:
-    """Raise InputError if a text has control characters, which a file cannot hold."""
+    """
+    Raise InputError if a text has control characters, which a file cannot hold.
+
+    ``what`` says what the text is, for the message.
+    """
     if (junk := _BINARY.search(text)) is not None:
         raise InputError(
             f"{what} {shorten(text)} holds the control character "
@@ -125,7 +129,11 @@ def to_number(text: str, what: str) -> float:
 
 
 def to_whole(text: str, what: str, least: int = 0) -> int:
-    """Return the whole number of at least ``least`` that a text states."""
+    """
+    Return the whole number in a text; raise InputError if it is below ``least``.
+
+    ``what`` starts the error message.
+    """
     text = text.strip()
     if not _WHOLE.fullmatch(text) or int(text) < least:
         raise InputError(f"{what} is {shorten(text)}, not a whole number from {least}")
@@ -133,7 +141,9 @@ def to_whole(text: str, what: str, least: int = 0) -> int:
 
 
 def format_number(value: float) -> str:
-    """Write a number so that it reads back the same: 5, 0.1, 1e+300."""
+    """
+    Return a number as text from which exactly this number is read: 5, 0.1, 1e+300.
+    """
     value = float(value)
     if value.is_integer() and abs(value) < 2**53:
         return str(int(value))

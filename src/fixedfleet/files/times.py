@@ -36,7 +36,8 @@ def parse_time(text: str, what: str) -> float:
     Return a time of day in minutes since midnight: 510 for 08:30, 8.30 Uhr and 8:30 am.
 
     A number below 1 is a share of a day, as Excel stores times. A number from 1 to 24
-    is an hour. A larger number is minutes since midnight.
+    is an hour. A larger number is minutes since midnight. ``what`` starts the error
+    message.
     """
     plain = text.strip().removeprefix("um ")
     number = plain.replace(",", ".")
@@ -63,8 +64,8 @@ def parse_window(text: str, what: str) -> Window:
     """
     Return (from, to) of a window such as 08:00-12:00, 8 bis 12 Uhr, ab 9 or bis 12 Uhr.
 
-    Both are minutes since midnight. If the window is open on one side, that one is
-    None.
+    Both are minutes since midnight; an open end is None. ``what`` starts the error
+    message.
     """
     plain = text.strip()
     if len(plain) > _LONGEST:
@@ -85,7 +86,11 @@ def parse_window(text: str, what: str) -> Window:
 
 
 def parse_duration(text: str, what: str) -> float:
-    """Return a duration such as 5, 5 min, 0:05 or 0,5 h in minutes."""
+    """
+    Return the minutes of a duration such as 5, 5 min, 0:05 (hours:minutes) or 0,5 h.
+
+    A number without a unit is minutes. ``what`` starts the error message.
+    """
     plain = text.strip()
     if clock := re.fullmatch(r"(\d{1,2}):(\d\d)(?::(\d\d))?", plain):
         return int(clock[1]) * 60 + int(clock[2]) + int(clock[3] or 0) / 60
@@ -97,7 +102,9 @@ def parse_duration(text: str, what: str) -> float:
 
 
 def format_time(minutes: float) -> str:
-    """Write a time so that :func:`parse_time` reads it again: 08:30, or 510.25."""
+    """
+    Return minutes since midnight as text for :func:`parse_time`: 08:30, or 510.25.
+    """
     if minutes == int(minutes) and 0 <= minutes <= 2 * _DAY:
         return f"{int(minutes) // 60:02d}:{int(minutes) % 60:02d}"
     if 0 <= minutes <= _HOURS_UP_TO:

@@ -51,7 +51,7 @@ def read_batch(
 
 
 def _read_line(line: str) -> dict[str, NDArray[np.float64]]:
-    """Return the arrays of one instance."""
+    """Return the arrays of one instance: depots, customers, demands and capacity."""
     words = [word.strip() for word in line.split(",")]
     try:
         places = [words.index(word) for word in _WORDS]

@@ -404,7 +404,8 @@ def _vehicle_types(
 
     There are vehicle types if the file has a section with the capacity or a cost of
     each vehicle. Identical vehicles that follow each other are one type. The depot's
-    time window is the shift of all vehicles.
+    time window is the shift of all vehicles. ``fields`` has the arguments read so far;
+    the depot's time window is removed from it.
     """
     shift = fields.pop("depot_hours", None)
     sections = {
@@ -469,7 +470,7 @@ def _times(file: VrplibFile, order: list[int]) -> dict[str, Any]:
 def _of_every_node(
     file: VrplibFile, section: str, order: list[int]
 ) -> dict[int, list[float]]:
-    """Return the values of a section, which must list every node."""
+    """Return {node: values} for the rows of a section, which must list every node."""
     rows = {node: values for node, (_, values) in _by_node(file, section).items()}
     if {*rows} != {*order}:
         wrong = sorted({*rows} ^ {*order})[0]
