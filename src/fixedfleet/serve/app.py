@@ -40,7 +40,7 @@ def create_app(
     settings: Settings, store: PlanStore, work: Callable[..., Any] = plan_order
 ) -> FastAPI:
     """
-    Make the application. A worker process calls ``work`` for each requested plan.
+    Return the web application. A worker process calls ``work`` for each requested plan.
 
     ``app.state.service`` exists while the application runs. Each string in
     ``app.state.tickets`` may be used once in place of the token to log in.

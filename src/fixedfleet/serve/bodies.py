@@ -60,7 +60,9 @@ CONTENT_TYPES = ("application/json", "text/csv", "text/plain", EXCEL)
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request; refuse one that is too long, slow or incomplete."""
+    """
+    Return the body of a request; raise ApiError if it is too long, slow or incomplete.
+    """
     # The connection to a refused client is closed. Otherwise, the rest of the body
     # would be read as the next request.
     close = {"Connection": "close"}
@@ -116,7 +118,11 @@ def parse_body(
 
 
 def _types_in(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the vehicle types in a URL's query, where they are written as JSON."""
+    """
+    Return {"vehicle_types": types} from a URL's query, which states each type as JSON.
+
+    The result is empty if the query states no types.
+    """
     if not query.get("vehicle_types"):
         return {}
     try:
@@ -257,7 +263,12 @@ def _vehicle_types(request: InstanceRequest) -> list[VehicleType] | None:
 
 
 def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -> bytes:
-    """Return the instance that a request gives or names, as the content of a file."""
+    """
+    Return the instance that a request gives or names, as the content of a file.
+
+    If the request names an earlier plan, ``stored`` returns the instance of that plan
+    as JSON, or None if the plan does not exist.
+    """
     given = (request.instance, request.text, request.plan)
     if sum(value is not None for value in given) != 1:
         sentence = "give exactly one of 'instance', 'text' and 'plan'"

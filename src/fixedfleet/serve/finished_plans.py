@@ -46,7 +46,12 @@ def change_plan(
     edit: schema.EditRequest,
     roads: RoadServer | None = None,
 ) -> schema.EditedDocument:
-    """Return the document of changed tours, with their loads, lengths and faults."""
+    """
+    Return the changed tours of a plan as a document, with loads, lengths and faults.
+
+    A fault is a reason why the changed plan is infeasible. ``document`` is the plan's
+    :class:`schema.JobDocument`, and ``instance_text`` is its instance, as JSON.
+    """
     instance = _planned_for(document, instance_text, roads)
     if edit.vehicle_types and len(edit.vehicle_types) != len(edit.tours):
         sentence = "vehicle_types has a number for each tour, or is left out"
@@ -85,6 +90,8 @@ def plan_file(
     Return a plan as a file to download.
 
     The name of the file consists of the plan's name and date, in ASCII characters.
+    ``document`` is the plan's :class:`schema.JobDocument`, and ``instance_text`` is its
+    instance, as JSON.
     """
     instance = _planned_for(document, instance_text, roads)
     plan = _plan_of(document)
@@ -108,13 +115,20 @@ def plan_file(
 def links_of(
     document: dict[str, Any], instance_text: str
 ) -> list[list[schema.LinkDocument]]:
-    """Return the links of each tour of a plan; see :func:`tour_links`."""
+    """
+    Return links that open each tour of a plan in a maps app; see :func:`tour_links`.
+    """
     instance = files.parse(instance_text, files.ReadOptions()).instance
     return tour_links(_plan_of(document), instance)
 
 
 def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Instance:
-    """Return the instance with a column that names the vehicle of each customer."""
+    """
+    Return the instance with a column that names the vehicle of each customer.
+
+    ``names`` are the names of the vehicles, one per tour of the plan. If all are empty,
+    the instance is returned unchanged.
+    """
     if not any(names):
         return instance
     texts = [""] * (instance.num_customers + 1)
@@ -127,7 +141,11 @@ def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Ins
 def plan_lines(
     document: dict[str, Any], instance_text: str, roads: RoadServer | None
 ) -> schema.LinesDocument:
-    """Return the lines of a plan's tours along roads; refuse a plan without roads."""
+    """
+    Return the lines of a plan's tours along roads.
+
+    Raise ApiError, with the status 409, if the plan is by straight lines.
+    """
     instance = _planned_for(document, instance_text, roads)
     if instance.metric != "road":
         raise ApiError(409, f"plan {document['id']} is by straight lines, not by road")
@@ -178,7 +196,11 @@ def _planned_for(
 def _lines_of(
     plan: Plan, instance: Instance, roads: RoadServer | None
 ) -> list[NDArray[np.float64]]:
-    """Return the tours' lines along roads; an empty list if the plan is not by road."""
+    """
+    Return the tours' lines along roads; an empty list if the plan is not by road.
+
+    A line is an array of (latitude, longitude), shape (n, 2).
+    """
     if roads is None or instance.metric != "road":
         return []
     try:

@@ -94,7 +94,7 @@ class PlanJob:
         """
         Return the document of the job as JSON.
 
-        Without ``outcome``, it describes the current state of the job.
+        With ``outcome``, it describes how the job ended; without, its current state.
         """
         result = None if outcome is None else outcome.result
         order = self.order
@@ -175,7 +175,12 @@ class PlanQueue:
         return self._jobs.get(id)
 
     def require_room(self, client: str) -> None:
-        """Raise ApiError, with the status 429 or 503, if the queue has no room."""
+        """
+        Raise ApiError if no job of this client can be accepted now.
+
+        The status is 429 if the client has too many unfinished plans. It is 503 if the
+        queue is full or the server is stopping.
+        """
         if self.stopping:
             raise ApiError(503, "the server is stopping", retry_after=5)
         # Jobs that are still being written to the store count as well.
@@ -201,7 +206,12 @@ class PlanQueue:
         return min(60, max(1, round(min(left, default=1.0))))
 
     async def submit(self, client: str, order: Order) -> PlanJob:
-        """Accept a job: write it to the store, then add it to the queue."""
+        """
+        Make a job from an order, write it to the store, and add it to the queue.
+
+        ``client`` is the address of the client. Raise ApiError if there is no room for
+        the job (:meth:`require_room`), or if it cannot be stored.
+        """
         self.require_room(client)
         job = PlanJob(
             id=secrets.token_hex(8),
@@ -258,9 +268,7 @@ class PlanQueue:
                 await self._arrived.wait()
 
     def take(self) -> PlanJob | None:
-        """
-        Take the next job from the queue and mark it as running; None if there is none.
-        """
+        """Return the next waiting job, and mark it as running; None if no job waits."""
         if not self._waiting:
             return None
         job = self._waiting.pop(0)
@@ -323,9 +331,10 @@ class PlanQueue:
 
     async def recover(self) -> None:
         """
-        Queue the plans again that an earlier server left unfinished.
+        Add the plans that an earlier server left unfinished to the queue.
 
-        If servers have died too often while they made a plan, it fails instead.
+        A plan fails instead if servers have died too often while they made it, or if it
+        cannot be read from the store.
         """
         for left in await self._write(self._store.take_over):
             try:
@@ -363,7 +372,7 @@ class PlanQueue:
         await self._write(self._store.finish, left.id, "failed", None, text)
 
     def begin_stop(self) -> None:
-        """Accept no more jobs, and release all clients that wait for one."""
+        """Accept no more jobs, and wake all tasks that wait for the end of a job."""
         self.stopping = True
         for job in self._jobs.values():
             job.changed()

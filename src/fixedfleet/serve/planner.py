@@ -132,9 +132,9 @@ class Order:
 
 def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
     """
-    Make a plan, and report verdicts and improvements on the way.
+    Make a plan and return its result; send verdicts and better plans by ``call``.
 
-    With None as the order, only load and compile what the first plan needs.
+    If the order is None, only load and compile what the first plan needs; return None.
     """
     if order is None:
         _warm_up()

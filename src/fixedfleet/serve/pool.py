@@ -133,7 +133,11 @@ class PlannerPool:
         return alive and not worker.busy
 
     async def _follow(self, worker: Worker, job: PlanJob) -> Done | Lost:
-        """Give a job to a worker, record its reports, and return its last event."""
+        """
+        Give a job to a worker, and return the worker's last event for this job.
+
+        The values that the worker sends meanwhile are recorded in the job.
+        """
         request = job.order.request
         # A worker loads and compiles more code for its first lower bound, and for its
         # first instance with times or a mixed fleet.
@@ -156,7 +160,9 @@ class PlannerPool:
             job.hurry = None
 
     async def _receive(self, worker: Worker) -> Event:
-        """Wait for the next event; if the wait is cancelled, kill the worker first."""
+        """
+        Return the worker's next event; if the wait is cancelled, kill the worker first.
+        """
         waiting = asyncio.ensure_future(self._in_thread(worker.receive))
         try:
             event: Event = await asyncio.shield(waiting)

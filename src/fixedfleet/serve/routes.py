@@ -100,7 +100,9 @@ def _no_plan(id: str, where: str | None = None) -> ApiError:
 
 
 def _body_of(model: type[schema.InstanceRequest]) -> dict[str, Any]:
-    """Describe for OpenAPI the body of an operation that parses its body itself."""
+    """
+    Return OpenAPI's description of the body of an operation that parses it itself.
+    """
     csv = "name,x,y,demand\ndepot,0,0,\nCafé,1,2,3\nShop,-2,1,4\n"
     text = {"schema": {"type": "string"}, "example": csv}
     example = {"text": csv, "vehicles": 1, "capacity": 10}
@@ -201,7 +203,9 @@ async def make_plan(
 
 
 def _patience(asked: float | None) -> float:
-    """Return how many seconds to wait for a plan, at most ``MAX_WAIT``."""
+    """
+    Return how many seconds to wait for a plan: ``asked``, but at most ``MAX_WAIT``.
+    """
     return MAX_WAIT if asked is None else min(asked, MAX_WAIT)
 
 
@@ -376,7 +380,9 @@ async def _followed(
     service: ServiceDep, client: ClientDep, id: str
 ) -> AsyncIterator[PlanJob | StoredPlan]:
     """
-    Yield the plan to follow, and count the client's stream of events while it is open.
+    Dependency that yields a plan, and counts the client's event stream until it closes.
+
+    Raise ApiError if the client, or all clients together, have too many open streams.
     """
     streams = service.streams
     if streams[client] >= STREAMS_PER_CLIENT:
@@ -441,7 +447,12 @@ async def follow_plan(
 
 
 def _news(job: PlanJob, has_worker: bool) -> dict[str, Any]:
-    """Return the data to send to the followers of a job, by the name of the event."""
+    """
+    Return {name of the event: data} with all that followers of a job should know now.
+
+    The data are None for an event that has not happened. ``has_worker`` says whether
+    any worker process is ready.
+    """
     queued = None if job.position is None else {"position": job.position}
     # After an installation, code is compiled before the first worker is ready, or
     # before a search of a new kind begins.

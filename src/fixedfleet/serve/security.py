@@ -49,7 +49,9 @@ SEND_SECONDS = 30.0  # a client that reads nothing for this long is disconnected
 
 def safe_headers(tiles: str | None = None) -> dict[str, str]:
     """
-    Return the protective headers; images may also come from the host of the map tiles.
+    Return the headers that protect browsers.
+
+    If ``tiles``, the URL of map tiles, is given, a page may load images from its host.
     """
     if tiles is None:
         return _SAFE_HEADERS
@@ -136,7 +138,11 @@ class Guard:
         return None
 
     def _log_in(self, scope: Scope, shown: str) -> Response:
-        """Set the cookie, and redirect to the address without the token."""
+        """
+        Return an answer that sets the cookie and redirects to the plain address.
+
+        ``shown`` is the token or ticket in the address. Raise ApiError if it is wrong.
+        """
         if shown in self._tickets:
             self._tickets.discard(shown)
         else:

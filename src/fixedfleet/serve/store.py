@@ -148,7 +148,12 @@ class PlanStore:
         document: str,
         listed: bool = True,
     ) -> None:
-        """Add a plan that waits for a worker."""
+        """
+        Add a plan that waits for a worker.
+
+        ``instance`` and ``document`` are JSON. ``client`` is the address of the client.
+        ``listed`` says whether the plan appears in the list of plans.
+        """
         values = {**vars(listing), "client": client, "listed": listed}
         del values["unserved"]  # it is computed from the document
         values |= {"instance": instance, "document": document}
@@ -178,10 +183,12 @@ class PlanStore:
         self, id: str, cost: float | None, edited: str, revision: int
     ) -> bool:
         """
-        Store tours that the dispatcher changed.
+        Store tours that the dispatcher changed; return whether they were stored.
 
-        Return False, and store nothing, if the plan does not exist, or if its tours do
-        not have this revision any more because somebody else has changed them.
+        ``edited`` is the document of the tours as JSON, and ``cost`` is their cost.
+        ``revision`` says how often the tours had been changed when the dispatcher read
+        them. Return False if the plan does not exist, or if somebody else has changed
+        its tours since then.
         """
         found = self._writer.execute(
             "UPDATE plans SET cost = ?, "

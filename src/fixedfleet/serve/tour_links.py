@@ -61,6 +61,10 @@ def _links(tour: tuple[int, ...], instance: Instance) -> Iterator[LinkDocument]:
 
 
 def _place(instance: Instance, stop: int) -> str:
-    """Write a place to about a metre, so that the QR code is small."""
+    """
+    Return a stop's latitude and longitude as text with 5 decimals, about a metre.
+
+    More decimals would make the QR code larger.
+    """
     lat, lon = instance.coordinates[stop]
     return f"{lat:.5f},{lon:.5f}"
