@@ -53,7 +53,9 @@ class Legs:
 
 
 def empty_legs(places: NDArray[np.float64]) -> Legs:
-    """Return legs between these places, none of which is known yet."""
+    """
+    Return the legs between these places, with all metres and seconds unknown (NaN).
+    """
     unknown = np.full((len(places), len(places)), np.nan)
     return Legs(places, unknown, unknown.copy())
 
@@ -81,8 +83,8 @@ def keep_legs(path: Path, new: Legs, *, forget: bool = False) -> None:
     """
     Add legs to a file; with ``forget``, first drop all legs in it.
 
-    New places are put before the others, so that the oldest places are the last. These
-    are dropped if there are too many. Several processes may call this at the same time.
+    If there are more than ``MOST_PLACES`` places, those that were added first are
+    dropped. Several processes may call this at the same time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(path):

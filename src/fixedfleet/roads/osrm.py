@@ -52,9 +52,10 @@ class RoadsError(InputError):
 
 class Table(NamedTuple):
     """
-    An answer of OSRM's table service.
+    The metres and seconds by road from each source to each destination.
 
-    An entry is inf if no road leads from the source to the destination.
+    An entry is inf if no road leads from the source to the destination. ``away`` has
+    the metres from each source to the nearest road.
     """
 
     metres: NDArray[np.float64]  # (sources, destinations), whole numbers
@@ -125,9 +126,10 @@ def _ask(
     url: str, service: str, places: NDArray[np.float64], options: dict[str, str]
 ) -> dict[str, Any]:
     """
-    Return the answer to a request.
+    Return the JSON document that a service of OSRM, such as "route", answers.
 
-    Raise RoadsError if the server does not answer, or if it refuses.
+    ``places`` are (latitude, longitude), shape (n, 2). ``options`` is the query of the
+    URL. Raise RoadsError if the server does not answer, or if it refuses.
     """
     path = ";".join(f"{lon:.{_DIGITS}f},{lat:.{_DIGITS}f}" for lat, lon in places)
     query = "&".join(f"{name}={value}" for name, value in options.items())
@@ -186,7 +188,7 @@ def _reason(cause: object) -> str:
 
 def _numbers(values: Sequence[Any], shape: tuple[int, ...]) -> NDArray[np.float64]:
     """
-    Return numbers as a rounded array, with inf for null.
+    Return a JSON list as an array of numbers, rounded to whole numbers; null is inf.
 
     Raise ValueError if the array does not have this shape.
     """

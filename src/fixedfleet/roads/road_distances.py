@@ -101,7 +101,11 @@ def with_kept_roads(
 def _begin(
     instance: Instance, url: str, folder: str | os.PathLike[str] | None
 ) -> tuple[_Survey, Legs, Path]:
-    """Return the survey of an instance, its kept legs, and the path of the file."""
+    """
+    Return the :class:`_Survey` of an instance, its legs kept on disk, and their file.
+
+    Raise InputError if the instance has no latitudes and longitudes.
+    """
     if instance.metric not in ("great_circle", "road"):
         raise InputError(
             f"roads need latitudes and longitudes, but the instance has "
@@ -242,11 +246,12 @@ class _Survey:
 
 def _blocks(missing: NDArray[np.bool_], size: int) -> Iterator[tuple[Rows, Rows]]:
     """
-    Yield blocks (rows, columns) that together cover the missing entries.
+    Yield blocks (rows, columns) of a matrix that together cover its missing entries.
 
-    A block has at most ``size`` rows and ``size`` columns. Rows with the same missing
-    columns share a block, so that few known entries are asked for again. If one place
-    is new, the blocks are its row and its column.
+    ``missing`` marks these entries, shape (P, P): the legs between P places that are
+    not known. A block has at most ``size`` rows and ``size`` columns. Rows with the
+    same missing columns share a block, so that few known entries are asked for again.
+    If one place is new, the blocks are its row and its column.
     """
     alike: dict[bytes, list[int]] = {}
     for row, gaps in enumerate(missing):
