@@ -113,7 +113,7 @@ def _run(argv: list[str]) -> int:
 @contextmanager
 def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
     """
-    Print the package's log messages on standard error during a ``with`` block.
+    Context manager that prints the package's log messages on standard error.
 
     They are warnings and, unless ``quiet``, the notice that code is being compiled.
     """

@@ -155,9 +155,10 @@ def _evaluate(arguments: Arguments) -> int:
 
 def _sets(arguments: Arguments) -> list[InstanceSet]:
     """
-    Return the sets that the options ``--set`` name.
+    Return the sets of instances that the options ``--set`` name.
 
-    Each name of a set is one set. All files of one option ``--set`` form one set.
+    Each name of a known set gives one set. The other values of an option are files; all
+    files of one option form one set.
     """
     from fixedfleet.evaluate.sets import get_set, is_named
 
@@ -182,6 +183,7 @@ def _base(
     """
     Return the name of the method of --base, or None if the option is not given.
 
+    This method is the base of WRAP, the Weighted Relative Average Performance.
     InputError is raised if WRAP cannot be computed with this method and these sets.
     """
     if arguments.base is None:
@@ -197,9 +199,9 @@ def _base(
 
 def _named(option: str, spec: str, methods: Sequence[Method]) -> Method:
     """
-    Return that one of the methods to which an option refers by name or spec.
+    Return the method to which an option refers, by its name or its spec.
 
-    InputError is raised if it is none of them.
+    InputError is raised if it is not one of ``methods``.
     """
     from fixedfleet.evaluate import get_method
 

@@ -1,4 +1,4 @@
-"""The command ``label``, which lets a method plan many instances, to train on."""
+"""The command ``label``, which makes plans for many instances, to train networks on."""
 
 from __future__ import annotations
 

@@ -59,7 +59,11 @@ def _models(_arguments: Arguments) -> int:
 
 
 def _training(card: Mapping[str, Any]) -> str:
-    """Return how a network was trained, in words, as far as its file records it."""
+    """
+    Return how a network was trained, in words, as far as its file records it.
+
+    ``card`` has the facts that the file records, such as the number of epochs.
+    """
     labels = "trained on {:,} labels"
     if groups := card.get("groups"):
         labels += f" and {groups:,} groups of their tours"

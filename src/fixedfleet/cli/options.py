@@ -242,10 +242,10 @@ def add_outputs(parser: argparse.ArgumentParser, drawn: str) -> None:
 
 def read_instance(arguments: Arguments) -> Reading:
     """
-    Read FILE without the rows that --leave-out names, and return the instance.
+    Read FILE without the rows that --leave-out names, and return the reading.
 
-    Warnings about doubtful rows are printed. With --strict, InputError is raised after
-    them.
+    A warning is printed for each :class:`Doubt` about the file. With --strict,
+    InputError is raised afterwards, unless the only warning is that times are ignored.
     """
     options = ReadOptions(
         vehicles=arguments.vehicles,
@@ -292,7 +292,11 @@ def _geocode(arguments: Arguments) -> Geocode | None:
 
 
 def _shift(text: str) -> tuple[float, float]:
-    """Return begin and end of --shift; a mere duration, such as 8h, begins at 0."""
+    """
+    Return the begin and end of --shift, in minutes since midnight.
+
+    If only a duration is given, such as 8h, the shift begins at 0.
+    """
     if not _LENGTH_OF_SHIFT.fullmatch(text.strip()):
         begin, end = parse_window(text, "--shift")
         if begin is None or end is None:
@@ -303,9 +307,10 @@ def _shift(text: str) -> tuple[float, float]:
 
 def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
     """
-    Return the rows of the table that --leave-out names.
+    Return the numbers of the table's rows that the words of --leave-out name.
 
-    If the file is not a table, the result are numbers of customers.
+    If the file is not a table, the numbers are those of customers. The word "doubtful"
+    names all rows that the warnings are about.
     """
     known = reading.rows or range(reading.instance.num_customers + 1)
     numbers: list[int] = []
@@ -323,7 +328,11 @@ def _left_out(words: Sequence[str], reading: Reading) -> list[int]:
 
 
 def _warn_about(reading: Reading) -> None:
-    """Print a warning for each doubt about the file, and how to correct the file."""
+    """
+    Print a warning for each :class:`Doubt` in a reading, and how to correct the file.
+
+    If there are many, only the first ones are printed, with the number of the others.
+    """
     for doubt in reading.doubts[:_MOST_WARNINGS]:
         warn(doubt.text)
     if (more := len(reading.doubts) - _MOST_WARNINGS) > 0:
@@ -370,7 +379,11 @@ def check_writable(
 def check_outputs(
     arguments: Arguments, instance: Instance, inputs: Iterable[str | None]
 ) -> None:
-    """Raise InputError if the files of --output and --plot cannot be written."""
+    """
+    Raise InputError if the files of --output and --plot cannot be written.
+
+    ``inputs`` are the files that the command reads. They must not be overwritten.
+    """
     if arguments.output:
         check_writable("--output", arguments.output, PLAN_EXTENSIONS, inputs)
     if arguments.plot:

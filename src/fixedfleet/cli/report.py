@@ -32,9 +32,8 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
     """
     Return the text about a result: the tours, a table of them, totals and the verdict.
 
-    ``asked`` is the instance with the fleet that the user asked for. With the
-    guarantee, the result may be for a larger fleet. ``notes`` are about reading the
-    file.
+    ``asked`` is the instance with the fleet that the user asked for. With --guarantee,
+    the result may be for a larger fleet. ``notes`` say how the file was read.
     """
     name = f"{printable(asked.name)}: " if asked.name else ""
     vehicles = count(asked.vehicles, "vehicle")
@@ -67,7 +66,9 @@ def report_result(result: Result, asked: Instance, notes: Sequence[str]) -> str:
 
 
 def _capacity(instance: Instance) -> str:
-    """Return the vehicles' capacity in words, "capacity 850 kg", or "3 types"."""
+    """
+    Return the vehicles' capacity, "capacity 850 kg"; for a mixed fleet, "3 types".
+    """
     if instance.has_mixed_fleet:
         return count(len(instance.fleet), "type")
     return f"capacity {with_unit(str(instance.capacity), printable(instance.unit))}"
@@ -116,9 +117,10 @@ def _tour_table(plan: Plan, instance: Instance) -> str:
 
 def _further_columns(plan: Plan, instance: Instance) -> dict[str, list[str]]:
     """
-    Return further columns of the table by heading: vehicle and times of each tour.
+    Return the columns of the table of tours about vehicles and times, by heading.
 
-    They are only shown for a fleet of several types, and if there are travel times.
+    Each column has a text per tour. The vehicles are shown if the instance has vehicle
+    types, and the times if it has travel times.
     """
     columns: dict[str, list[str]] = {}
     if instance.vehicle_types is not None:
@@ -148,7 +150,11 @@ def _total(result: Result, plan: Plan) -> str:
 
 
 def _larger_fleet(result: Result, vehicles: str) -> str:
-    """Return a sentence: the plan is for a larger fleet, for which one, and why."""
+    """
+    Return a sentence that says for which larger fleet the plan is, and why.
+
+    ``vehicles`` is the fleet that the user asked for, in words, such as "3 vehicles".
+    """
     proven = "that suffices" if result.verdict.smallest_is_proven else "found"
     why = f"a fleet of {vehicles} does not suffice"
     if result.verdict.status != "impossible":

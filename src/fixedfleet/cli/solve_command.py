@@ -224,7 +224,8 @@ def _complete(start: Plan, instance: Instance) -> Plan:
     Return the start plan with the customers that it does not serve inserted.
 
     The customer with the largest demand comes first. Each is inserted where the detour
-    is shortest. If a customer fits into no tour, the start is returned unchanged.
+    is shortest. The start is returned unchanged if a customer fits into no tour, if the
+    start breaks a constraint, or if the instance has a mixed fleet or limited times.
     """
     tours = [list(tour) for tour in start]
     units = instance.demand_units
