@@ -58,7 +58,11 @@ Event = Message | Done | Lost
 
 
 class Send(Protocol):
-    """Sends a value to the parent; ``seconds`` from now is the new time limit."""
+    """
+    Function that sends a value to the parent.
+
+    If ``seconds`` is given, the job's new time limit is this many seconds from now.
+    """
 
     def __call__(self, value: Any, *, seconds: float | None = None) -> None: ...
 
@@ -89,7 +93,7 @@ class Todo:
         """
         Keep the job of a lost worker for another attempt, if it has attempts left.
 
-        Return the event with ``again`` set.
+        Return the event, in which ``again`` now says whether there is another attempt.
         """
         self._lost.append(lost.job)
         again = sum(job is lost.job for job in self._lost) < self._attempts

@@ -123,7 +123,12 @@ def _do_on_ray(
     mailbox: Any,
     number: int,
 ) -> Any:
-    """Run a job; this function is called in one of Ray's processes."""
+    """
+    Run a job in one of Ray's processes, and return what the job returns.
+
+    ``task`` is (pickled parts that users have registered, work, shared). What the job
+    sends goes to ``mailbox``, with the number of the job.
+    """
     parts, work, shared = task
     # A missing module is an error only if a job needs a part from it.
     with contextlib.suppress(ImportError):
@@ -141,7 +146,13 @@ def _read_mail(
     pending: Mapping[Any, _Pending],
     seconds_for: Callable[[Any], float | None],
 ) -> Iterator[Message]:
-    """Yield the values that unfinished jobs have sent, and update their deadlines."""
+    """
+    Yield the values that unfinished jobs have sent, and update their deadlines.
+
+    ``letters`` are messages as :meth:`_Mailbox.put` stores them. ``pending`` has the
+    unfinished jobs. ``seconds_for`` returns the time limit of a job in seconds, or
+    None.
+    """
     by_number = {one.number: one for one in pending.values()}
     for number, begins, value, seconds in letters:
         one = by_number.get(number)
@@ -169,16 +180,19 @@ def _take_answer(ray: Any, reference: Any, one: _Pending, todo: Todo) -> Done | 
 
 
 def _room(ray: Any) -> int:
-    """Return how many jobs to submit: two per core, so that no core has to wait."""
+    """
+    Return how many jobs to have on the cluster: two per core, so that no core waits.
+    """
     return max(2, 2 * int(ray.cluster_resources().get("CPU", 1)))
 
 
 @contextlib.contextmanager
 def _connected(ray: Any, processes: int | None) -> Iterator[None]:
     """
-    Connect to the Ray cluster during the block.
+    Context manager that connects to the Ray cluster during its block.
 
     If the process is connected already, that connection is used and stays open.
+    ``processes`` is the number of cores if a cluster is started on this machine.
     """
     if ray.is_initialized():
         yield

@@ -110,7 +110,9 @@ class Worker:
         self._send(_pack(job))
 
     def hurry(self, seconds: float | None = None) -> None:
-        """Ask the job to end soon; after ``seconds``, the process is killed."""
+        """
+        Ask the job to end soon; if ``seconds`` is given, kill the process after them.
+        """
         if self.busy:
             self._send(_END_SOON)
             if seconds is not None:
@@ -182,7 +184,7 @@ class Worker:
 
 def _pack(value: Any) -> bytes:
     """
-    Pickle a value.
+    Return a value as pickled bytes.
 
     Functions and classes that a script or notebook defines are pickled with their code.
     """
@@ -199,7 +201,9 @@ def _pack(value: Any) -> bytes:
 def _changed(
     mapping: MutableMapping[str, Any], items: Mapping[str, Any]
 ) -> Iterator[None]:
-    """Change items of a mapping during the block, and restore them afterwards."""
+    """
+    Context manager that sets items of a mapping, and restores them after its block.
+    """
     before = {name: mapping[name] for name in items if name in mapping}
     mapping.update(items)
     try:
@@ -227,7 +231,12 @@ _END_SOON = b""  # sent instead of a job, to ask the running job to end
 def _serve_jobs(
     pipe: Connection, packed: bytes, user_files: list[str], core: int | None
 ) -> None:
-    """Run jobs until the parent closes the pipe or ends."""
+    """
+    Run jobs in the worker process until the parent closes the pipe or ends.
+
+    ``packed`` is (parts that users have registered, work, shared), pickled. The Python
+    files ``user_files`` are loaded first. ``core`` is the core to pin the process to.
+    """
     if core is not None:
         os.sched_setaffinity(0, {core})
     if hasattr(os, "setpgrp"):
@@ -275,7 +284,12 @@ def _do(
 def _listen(
     pipe: Connection, jobs: queue.SimpleQueue[bytes], end_soon: threading.Event
 ) -> None:
-    """Receive jobs in a thread of their own; end this process when its parent ends."""
+    """
+    Put the jobs that arrive through the pipe into ``jobs``, in a thread of the worker.
+
+    A request to end the running job soon sets ``end_soon``. When the parent ends, this
+    process is killed.
+    """
     with contextlib.suppress(EOFError, OSError):
         while True:
             data = pipe.recv_bytes()
