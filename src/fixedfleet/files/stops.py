@@ -76,7 +76,9 @@ def plan_of(tours: Iterable[Iterable[Stop]], instance: Instance | None) -> Plan:
 
 
 class _Customers:
-    """Finds customers of an instance by name, own customer number and place."""
+    """
+    Finds customers of an instance by name, by the firm's customer number and by place.
+    """
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance

@@ -57,9 +57,9 @@ def decode(
     """
     Return the text of bytes in UTF-8, or in UTF-16 with a byte-order mark.
 
-    If ``data`` is already a text, it is returned unchanged. Other bytes are read in the
-    ``legacy`` encoding, such as "cp1252", which Excel writes in western Europe, and a
-    note is added to ``notes``. Without ``legacy``, they are refused.
+    If ``data`` is already a text, it is returned unchanged. Bytes in neither encoding
+    are read in the ``legacy`` encoding, such as "cp1252", which Excel writes in western
+    Europe, and a note is added to ``notes``. Without ``legacy``, InputError is raised.
     """
     if isinstance(data, str):
         return data
