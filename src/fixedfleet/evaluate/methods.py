@@ -109,7 +109,12 @@ class Method(Protocol):
         iterations: int | None = None,
         seed: int = 0,
     ) -> list[Answer]:
-        """Return one answer per instance; at most ``batch`` instances per call."""
+        """
+        Return one answer per instance; at most ``batch`` instances per call.
+
+        ``vehicle_cost`` is the fixed cost per vehicle used, for methods that minimise
+        Cost_v. The limit, in seconds or in iterations, is per instance.
+        """
 
 
 class Start(Protocol):

@@ -55,7 +55,7 @@ class Row:
     customers, fleet
         Number of customers, N, and of vehicles, M, of the instance.
     vehicle_cost
-        Fixed cost per vehicle in ``cost_v``.
+        Fixed cost per vehicle used. ``cost_v`` is the length plus these costs.
     length, cost_v, vehicles
         Length, Cost_v and number of vehicles of the plan; None unless ``served``. If
         vehicles differ or have costs of their own, ``length`` is the cost of the plan,
@@ -155,7 +155,7 @@ class Row:
     @property
     def cost(self) -> float | None:
         """
-        The cost that the method minimises: Cost_v or the length of the plan, or None.
+        The cost that the method minimises: Cost_v or the length; None without a plan.
         """
         return self.cost_v if self.objective == "cost-v" else self.length
 

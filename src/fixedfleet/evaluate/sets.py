@@ -141,8 +141,8 @@ def get_set(
         ``vrp20``: the public test set without the instances whose total demand exceeds
         the capacity of the fleet, Σq > MQ.
 
-        ``strict20``: ``vrp20`` without the instances that fill the fleet exactly, Σq =
-        MQ.
+        ``strict20``: ``vrp20`` without the instances that fill the fleet exactly,
+        Σq = MQ.
 
         ``filled20``: ``strict20`` and further instances of this kind, 10,000 in total.
 

@@ -29,7 +29,7 @@ _KINDS = (1, 2, 4, 5, 7, 8)
 @dataclass(frozen=True, kw_only=True)
 class UniversalConfig:
     """
-    The settings of a universal network.
+    The settings of a universal network, which predicts for instances of all sizes.
 
     Parameters
     ----------
@@ -221,8 +221,8 @@ class UniversalNetwork(PlanNetwork):
         """
         Return the log-probability that location j is next to customer i, (B, N, N').
 
-        ``found`` is the output of the last round; ``nodes`` is false for padding, (B,
-        N').
+        ``found`` is the output of the last round; ``nodes`` is false for padding,
+        (B, N').
         """
         n = nodes.shape[1]
         places = found.normed[:, :n]
@@ -247,7 +247,9 @@ class _RoundOutput(NamedTuple):
 
 
 class _Round(nn.Module):
-    """One round: layers of attention, then a prediction from their result."""
+    """
+    One round of the universal network: layers of attention, then a prediction.
+    """
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -310,12 +312,12 @@ class _PairBias(nn.Module):
         """
         Return the attention biases of all layers, and two scores of each pair.
 
-        The biases have shape (layers, B, heads, T, T). The scores have shape (B, 2, T,
-        T). The first is added to the score that a vehicle serves a customer, and the
-        second to the score that two locations are neighbours. ``anchors`` and
-        ``served`` are as in :func:`_pair_features`. The channels come before the pairs,
-        because attention needs the biases in this layout; copying them into it would
-        take longer than all matrix products.
+        The biases have shape (layers, B, heads, T, T), and the scores (B, 2, T, T), for
+        T = N' + M elements. The first score is added to the score that a vehicle serves
+        a customer, and the second to the score that two locations are neighbours.
+        ``anchors`` and ``served`` are as in :func:`_pair_features`. The channels come
+        before the pairs, because attention needs the biases in this layout; copying
+        them into it would take longer than all matrix products.
         """
         with torch.autocast(anchors.device.type, enabled=False):
             planes = _pair_features(scene, anchors, served)
@@ -468,7 +470,7 @@ class _Feedback(NamedTuple):
 
 def _make_feedback(scene: _Scene, membership: Tensor) -> _Feedback:
     """
-    Return the features that the next round computes from this round's prediction.
+    Return the prediction of this round as features for the next round.
 
     ``membership`` holds the log-probabilities of this round, shape (B, N, M).
     """

@@ -172,7 +172,11 @@ def _move(state: _State, customer: int, k: int) -> None:
 
 @compiled(_nrt=False)
 def _link(state: _State) -> None:
-    """Link the customers of each vehicle into a list that ends with 0."""
+    """
+    Write the customers of each vehicle to ``state.head`` and ``state.following``.
+
+    They form a linked list per vehicle, which ends with 0.
+    """
     for k in range(len(state.head)):
         state.head[k] = 0
     for customer in range(len(state.vehicle) - 1, 0, -1):

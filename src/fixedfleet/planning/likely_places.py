@@ -126,8 +126,8 @@ def _before_likeliest(onward: Tensor, tour: Tensor) -> Tensor:
     """
     Return the position before a customer's likeliest successor on a tour, shape (B,).
 
-    ``onward`` holds the scores of the edges out of the customer of each instance, (B,
-    N'), and ``tour`` holds the tours, (B, N).
+    ``onward`` holds the scores of the edges out of the customer of each instance,
+    (B, N'), and ``tour`` holds the tours, (B, N).
     """
     return _likeliest_position(onward, pad(tour, (0, 1)), tour)
 
@@ -138,8 +138,8 @@ def _likeliest_position(edges: Tensor, stops: Tensor, tour: Tensor) -> Tensor:
 
     A customer can be inserted next to any of the L customers of a tour, or next to the
     depot. ``stops`` holds these L + 1 locations of each tour, then zeros, (B, N + 1).
-    ``edges`` holds the scores of the edges between the customer and all locations, (B,
-    N').
+    ``edges`` holds the scores of the edges between the customer and all locations,
+    (B, N').
     """
     number = torch.arange(stops.shape[1], device=stops.device)
     beyond = number > (tour > 0).sum(1, keepdim=True)

@@ -44,8 +44,8 @@ def _insert_farthest(distances: Any, stops: Any) -> tuple[Any, float]:
     """
     Return a tour built by farthest insertion, and its largest distance from the depot.
 
-    The tour begins and ends with the depot and visits all ``stops``, shape (len(stops)
-    + 2,). The distance is the largest between the depot and a stop.
+    The tour begins and ends with the depot and visits all ``stops``; its array has
+    len(stops) + 2 entries. The distance is the largest between the depot and a stop.
     """
     tour = np.zeros(len(stops) + 2, np.int64)
     near, scale = np.zeros(len(stops)), 0.0  # the distances from the tour so far
