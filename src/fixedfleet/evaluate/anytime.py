@@ -26,9 +26,10 @@ def plot_anytime(found: Sequence[Summary], ax: Any) -> Any:
     """
     Draw the mean gap of each method over its mean wall time, and return the axes.
 
-    Each method is a line with one point per limit; bars show 95 % intervals. If there
-    are no reference plans, the mean length is drawn instead of the gap. ``ax`` are the
-    Axes of matplotlib to draw on.
+    The gap is the percentage by which a cost lies above the reference cost. Each method
+    is a line with one point per limit; bars show 95 % intervals. If there are no
+    reference plans, the mean length is drawn instead of the gap. ``ax`` are the Axes of
+    matplotlib to draw on.
 
     Raises
     ------

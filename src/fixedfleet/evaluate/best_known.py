@@ -40,8 +40,9 @@ def best_known(path: Path) -> tuple[Instance, float | None]:
     """
     Return an instance, named after its file, and the cost of its best known plan.
 
-    The plan is read from the .sol file beside the instance. If there is none, the cost
-    is taken from the comment in the instance's file; None if that has no cost either.
+    The plan is read from the .sol file beside the instance. Without a .sol file, the
+    cost is taken from the comment in the instance's file. The cost is None if this
+    comment has no cost either.
 
     The fleet is the one in the file. If the best known plan has more tours, the fleet
     has as many vehicles as this plan: the k in CVRPLIB's names is only a lower bound,
@@ -82,8 +83,8 @@ def _best_known_day(path: Path, solution: Path) -> tuple[Instance, float]:
     Return an instance with a mixed fleet or times, and the cost of its best known plan.
 
     The cost is computed from the tours in the .sol file ``solution``, with the first
-    rounding that agrees with the cost stated there. The stated cost may be a power of
-    ten times the returned one, because some authors use another unit.
+    rounding that agrees with the cost stated in this file. The stated cost may be a
+    power of ten times the returned one, because some authors use another unit.
 
     Raises
     ------

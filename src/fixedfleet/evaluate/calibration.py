@@ -1,7 +1,7 @@
 """
 Measure how fast a core is, by the time of a fixed computation.
 
-It is measured in the process that runs the methods. To compare running times of
+The time is measured in the process that runs the methods. To compare running times of
 different machines, divide them by this time. It is a rough measure: it ignores what a
 method gains from a larger cache or wider instructions.
 """
@@ -19,11 +19,14 @@ _LENGTH, _TIMES = 20_000, 5
 @cache
 def core_seconds() -> float:
     """
-    Return the processor time of a fixed computation, measured once per process.
+    Return the processor time of a fixed computation, in seconds.
 
-    The computation sorts numbers from a fixed random order. A processor cannot predict
-    the comparisons, as in the code on which solvers spend their time. It is repeated,
-    and the smallest time is returned, so that other programs hardly affect it.
+    It is measured once per process; later calls return the same number.
+
+    The computation sorts numbers that are in a fixed random order. A processor cannot
+    predict the comparisons; the same holds for the code on which solvers spend their
+    time. The computation is repeated, and the smallest time is returned, so that other
+    programs hardly affect the result.
     """
     numbers, number = [], 1
     for _ in range(_LENGTH):

@@ -23,14 +23,16 @@ def primal_integral(trace: Trace, reference: float, limit: float) -> float:
     Return the primal integral: the mean percentage above the reference over time.
 
     It is defined as in the DIMACS challenge of 2021. R is the cost of the reference
-    plan, and T the time limit. At time t(0) = 0, the cost is v(0) = 1.1 · R. The
-    improvements below v(0) within the limit are v(i) at the times t(i), i = 1 … n. Then
+    plan, and T the time limit in seconds. At time t(0) = 0, the cost is v(0) = 1.1 · R.
+    The improvements below v(0) within the limit are v(i) at the times t(i), i = 1 … n.
+    Then
 
         PI = 100 · ((Σ_{i=1..n} v(i−1) · (t(i) − t(i−1)) + v(n) · (T − t(n))) / (T·R)
              − 1).
 
     The worst value is 10, for a method that finds nothing better than v(0). It is 0 for
-    a method that has the reference plan from the beginning.
+    a method that has the reference plan from the beginning. ``trace`` holds the
+    improvements of the method as pairs (seconds, cost).
 
     References
     ----------
@@ -86,9 +88,10 @@ def wrap(trace: Trace, base: Trace, reference: float, limit: float) -> float:
 
 def _mean_over_time(value: Callable[..., float], limit: float, *traces: Trace) -> float:
     """
-    Return the mean of a function over the time from 0 to the limit.
+    Return the mean of a function over the time from 0 to the limit, in seconds.
 
-    At each time, ``value`` is called with the best cost of each trace up to then.
+    At each time t, ``value`` is called with one number per trace: the best cost of the
+    trace up to t, infinite before its first plan.
     """
     steps = sorted(
         (seconds, place, cost)

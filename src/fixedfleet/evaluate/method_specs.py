@@ -1,4 +1,8 @@
-"""Turn specs of methods, such as ``network+auto:symmetries=8``, into methods."""
+"""
+Turn the specs of methods into methods.
+
+A spec is a text that describes a method, such as ``network+auto:symmetries=8``.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,8 @@ def get_method(spec: str | Method) -> Method:
 
         ``START``, such as ``network``: the plans of a start, without a search.
 
-        ``START+SEARCH``, such as ``network+auto``: the same, improved by a search.
+        ``START+SEARCH``, such as ``network+auto``: the plans of a start, improved by a
+        search.
 
         The name of an outside solver, or ``command:`` and the command line of any
         program (:mod:`fixedfleet.search.outside.command_search`).
@@ -45,7 +50,7 @@ def get_method(spec: str | Method) -> Method:
         ``paper20``, ``paper50``, ``paper100``: the paper's whole pipeline, with the
         network of this name.
 
-        Options follow after a colon, those of the start and those of the search:
+        Options of the start and of the search follow after a colon:
         ``network+auto:decoding=greedy,symmetries=8``, ``hgs:population=4``. Your own
         starts and methods have the name given to ``@METHODS.register("name")``, or
         ``module.py:Name``. With ``NAME=`` before the spec, you choose the method's name
@@ -112,7 +117,8 @@ def _split_name(spec: str) -> tuple[str, str]:
     """
     Return the name before "=" in a spec, and the rest of the spec.
 
-    The name is "" if the user has given none.
+    The name is "" if the user has not chosen a name. InputError is raised if the name
+    is reserved.
     """
     name, equals, rest = spec.partition("=")
     if not equals or ":" in name:
@@ -148,7 +154,11 @@ def _paper_pipeline(spec: str) -> Method:
 
 
 def _parse(spec: str) -> tuple[str, str, dict[str, str]]:
-    """Split a spec; return the name of the start or method, the search, the options."""
+    """
+    Return the parts of a spec: the start or method, the search, and the options.
+
+    Start, method and search are names. The search is "" if the spec has none.
+    """
     head, _, tail = spec.partition(":")
     name, plus, search = _ALIASES.get(head, head).partition("+")
     known = {*METHODS.names(), *SEARCHES.outside()}
@@ -177,8 +187,8 @@ def _with_parameters(
     """
     Return the name of a search with its options appended, as in "hgs:population=4".
 
-    ``known`` are the other options that the spec accepts. If an option is unknown, the
-    error message lists them too.
+    ``known`` are the options of the spec that do not belong to the search; the error
+    message for an unknown option lists them too.
     """
     if not options:
         return search
@@ -190,7 +200,13 @@ def _with_parameters(
 
 
 def _known_options(part: Any, search: str) -> tuple[set[str], set[str]]:
-    """Return the options of a start or method, and those of the search after it."""
+    """
+    Return two sets of option names: those of a start or method, and those of a search.
+
+    ``part`` is the start or method, and ``search`` the search that follows it. The
+    second set has options that concern the search, such as ``prove``, but not the
+    search's own parameters.
+    """
     if not search:
         return _fields(part), set()
     if search == "gpu":
@@ -219,7 +235,7 @@ def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
     """
     Return a start or method, made from its class or function and the options.
 
-    If ``part`` is already an object, it is returned unchanged.
+    If ``part`` is already an instance of a class, it is returned unchanged.
     """
     if not callable(part):
         return part
@@ -233,7 +249,8 @@ def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:
     """
     Return the options with their values converted from text.
 
-    The type of a value is that of the default of the field of ``kind`` with its name.
+    Each option is a field of the dataclass ``kind``. Its value gets the type of the
+    field's default.
     """
     if not options:
         return {}

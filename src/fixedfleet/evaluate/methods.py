@@ -1,4 +1,8 @@
-"""The interfaces of methods to compare, and of starts, which make their first plans."""
+"""
+The interfaces of methods, which can be compared, and of starts.
+
+A start makes the first plans of a method.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ class Answer(NamedTuple):
     Attributes
     ----------
     plan
-        The plan, or None.
+        The plan; None if the method found no plan.
     trace
         Improvements as (seconds since the call, cost); empty if none are reported.
     reason
@@ -37,8 +41,8 @@ class Answer(NamedTuple):
     details
         Numbers about the call, such as the seconds of its steps.
     start
-        The row of the earlier run that made the initial plan, if there was one. Its
-        time is added to the time of this call.
+        The row of the earlier run that made the initial plan; None if there was no
+        earlier run. The time in this row is added to the time of this call.
     """
 
     plan: Plan | None
@@ -52,23 +56,26 @@ class Method(Protocol):
     """
     The interface of methods, which plan instances. A subclass needs only :meth:`solve`.
 
-    The object is sent to worker processes, so it must be picklable. It should load
-    large data such as weights at the first :meth:`solve`, in the worker. A method or
-    start that uses a network may also define ``network()``, which returns the file of
-    the network; rows then record the file's hash.
+    A method is sent to worker processes, so it must be picklable. It should load large
+    data such as weights at the first :meth:`solve`, in the worker. A method or start
+    that uses a network may also define ``network()``, which returns the file of the
+    network; rows then record the file's hash.
     """
 
     @property
     def name(self) -> str:
-        """The name in the rows. Methods that make different plans need other names."""
+        """
+        The name in the rows. Methods that make different plans need different names.
+        """
         return type(self).__name__
 
     @property
     def batch(self) -> int:
         """
-        The largest number of instances per call; they have equal numbers of customers.
+        The largest number of instances per call of :meth:`solve`.
 
-        With 1, the instances are planned side by side, one core per instance.
+        The instances of a call have equal numbers of customers. With 1, the instances
+        are planned side by side, one core per instance.
         """
         return 1
 
@@ -84,7 +91,9 @@ class Method(Protocol):
 
     @property
     def objective(self) -> Objective:
-        """What the method minimises. The costs in its traces are of this kind."""
+        """
+        What the method minimises: the length or Cost_v. Its traces have these costs.
+        """
         return "length"
 
     def check(self) -> None:
@@ -100,7 +109,12 @@ class Method(Protocol):
         iterations: int | None = None,
         seed: int = 0,
     ) -> list[Answer]:
-        """Return one answer per instance; at most ``batch`` instances per call."""
+        """
+        Return one answer per instance; at most ``batch`` instances per call.
+
+        ``vehicle_cost`` is the fixed cost per vehicle used, for methods that minimise
+        Cost_v. The limit, in seconds or in iterations, is per instance.
+        """
 
 
 class Start(Protocol):
@@ -109,15 +123,17 @@ class Start(Protocol):
 
     These plans may leave customers unserved or exceed the fleet. A subclass needs only
     :meth:`plans`. It may also define ``answers``, which takes the same arguments and
-    returns each plan as an :class:`Answer`. If it is a dataclass, its fields are its
-    options in a method's spec. A field may have metadata ``{"short": function}``: the
-    function turns the field's value into the text that appears in the method's name. If
-    the function is None, the name omits the field.
+    returns each plan as an :class:`Answer`. If the subclass is a dataclass, its fields
+    are its options in a method's spec. A field may have metadata ``{"short":
+    function}``: the function turns the field's value into the text that appears in the
+    method's name. If the function is None, the name omits the field.
     """
 
     @property
     def batch(self) -> int:
-        """Number of instances per call if no search follows; 0: the default number."""
+        """
+        The number of instances per call if no search follows; 0: the default number.
+        """
         return 0
 
     @property
@@ -130,7 +146,7 @@ class Start(Protocol):
         return
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
-        """Return one plan per instance; None where the start finds none."""
+        """Return one plan per instance; None for an instance without a plan."""
 
 
 # A method, a start, or a class or function that returns one when called with options.

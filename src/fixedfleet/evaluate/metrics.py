@@ -42,7 +42,8 @@ class Mean:
     value
         The mean.
     half
-        Half the width of its 95 % interval by Student's t; None for one instance.
+        Half the width of the mean's 95 % interval by Student's t; None for one
+        instance.
     count
         The number of instances.
     """
@@ -73,9 +74,10 @@ class Summary:
     Attributes
     ----------
     set, method, objective, time_limit, iterations
-        Names of the set and of the method, its objective, and its limit.
+        Names of the set and of the method, its objective, and its limit in seconds or
+        in iterations.
     machines
-        Names of the processors or GPUs that ran it.
+        Names of the processors or GPUs that ran the method.
     runs
         Number of rows: instances times seeds.
     served
@@ -93,23 +95,25 @@ class Summary:
         there are no such rows.
     length, vehicles, cost_v
         Mean length, number of vehicles and Cost_v of the plans that are ``served``.
+        Cost_v is the length plus a fixed cost per vehicle used.
     floor
         Mean of ⌈Σq/Q⌉ times the vehicle cost over the same plans: a lower bound on the
-        cost of the vehicles.
+        cost of the vehicles. Σq is the total demand, and Q the capacity.
     gap
         Mean percentage by which the method's cost lies above the reference cost, over
         the instances solved within the fleet that have a reference.
     seconds, cpu_seconds
-        Mean wall time and mean processor time per instance; the latter is None if no
-        row has it.
+        Mean wall time and mean processor time per instance, in seconds; the latter is
+        None if no row has it.
     calibration
         Mean of :attr:`Row.calibration`; None if no row has it.
     overrun
         Share of the rows that took more than 1.1 times their time limit; None if there
         is no time limit.
     primal_integral
-        See :mod:`fixedfleet.evaluate.integrals`. None if there is no time limit or no
-        reference, or if the method does not report when it found its plans.
+        The mean primal integral; see :mod:`fixedfleet.evaluate.integrals`. None if
+        there is no time limit or no reference, or if the method does not report when it
+        found its plans.
     wrap
         The mean WRAP; see the same module. None in the same cases, and also if no base
         method with the same objective reports when it found its plans.
@@ -167,7 +171,8 @@ def summaries(
     instance_set
         The set of instances.
     base
-        Name of the method with which WRAP compares the others.
+        Name of the method with which WRAP compares the others. Default: WRAP is not
+        computed.
 
     Raises
     ------
@@ -242,8 +247,8 @@ def describe_clocks(rows: Iterable[Row]) -> list[str]:
     """
     Return a sentence for each method and limit whose wall and processor times differ.
 
-    Some solvers count wall time and some processor time. So a comparison of them is
-    fair only if both times are about the same.
+    Some solvers limit their wall time, others their processor time. So a comparison of
+    them is fair only if both times of each solver are about the same.
     """
     groups: dict[Group, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
@@ -269,7 +274,11 @@ def _differ(wall: float, cpu: float) -> bool:
 
 
 def _group_key(row: Row) -> Group:
-    """Return method, objective and limit of a row; a summary has rows of equal keys."""
+    """
+    Return method, objective and limit of a row; a summary has rows of equal keys.
+
+    The limit is two values: seconds and iterations.
+    """
     return row.method, row.objective, row.time_limit, row.iterations
 
 
@@ -279,7 +288,9 @@ def _order(key: Group) -> tuple[str, str, float, int]:
 
 
 def _references(row: Row, instance_set: InstanceSet) -> Mapping[str, float]:
-    """Return the reference costs that match the row's objective."""
+    """
+    Return the reference costs by instance, of the kind that the row's method minimises.
+    """
     if row.objective == "cost-v":
         return instance_set.reference_cost_v
     return instance_set.reference
@@ -294,6 +305,8 @@ def _gap(row: Row, references: Mapping[str, float]) -> float | None:
 def _run_key(row: Row, method: str) -> Run:
     """
     Return the key of a run of ``method`` under the same conditions as the row's run.
+
+    The conditions are objective, time limit, instance and seed.
     """
     return method, row.objective, row.time_limit, row.instance, row.seed
 
@@ -310,7 +323,7 @@ def _integrals(
     Both measures need the time at which each better plan was found. Runs that do not
     report these times are left out, because the time at the end of a run says nothing
     about when its plan was found. A run without a plan within the fleet gets the worst
-    value. A mean is None if no run is left, or if there is no time limit.
+    value. A mean is None if all runs are left out, or if there is no time limit.
 
     Parameters
     ----------
@@ -322,7 +335,8 @@ def _integrals(
         Name of the method with which WRAP compares the others. A run has no WRAP if the
         run of this method on the same instance does not report its times.
     references
-        The reference costs of instances, by name. Instances without one are left out.
+        The reference costs of instances, by name. Instances without a reference cost
+        are left out.
     """
     limit = group[0].time_limit
     if limit is None or not any(row.trace for row in group):
@@ -332,8 +346,8 @@ def _integrals(
         """
         Return the trace of a row's run; empty if its plan is not within the fleet.
 
-        None if the instance has no reference cost, or if the run has a plan within the
-        fleet but does not report when it was found.
+        The result is None if the instance has no reference cost, or if the run has a
+        plan within the fleet but does not report when this plan was found.
         """
         known = references.get(row.instance, 0.0) > 0 and (row.trace or not row.within)
         return traces.get(_run_key(row, row.method), ()) if known else None
@@ -355,9 +369,10 @@ def _integrals(
 
 def _mean(rows: Iterable[Row], value: Callable[[Row], float | None]) -> Mean | None:
     """
-    Return the mean over instances of the values of rows.
+    Return the mean over instances of the values of rows; None if there are no values.
 
-    The seeds of an instance are averaged first. Rows with the value None are skipped.
+    ``value`` is called with each row. The values of an instance with several seeds are
+    averaged first. Rows with the value None are skipped.
     """
     found: dict[str, list[float]] = defaultdict(list)
     for row in rows:

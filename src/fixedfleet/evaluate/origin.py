@@ -1,4 +1,4 @@
-"""The origin of rows: the machine, the versions and the hashes of what made them."""
+"""The origin of rows: the machine, and the versions and hashes of the code used."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def made_with(method: Method) -> dict[str, str]:
     """
     Return the versions and hashes of a method, which its rows record.
 
-    :attr:`Row.made` describes them.
+    The keys are explained at :attr:`Row.made`.
     """
     made = {"fixedfleet": own_version(), "commit": describe_commit()}
     start = getattr(method, "start", None)
@@ -89,7 +89,7 @@ def made_with(method: Method) -> dict[str, str]:
 
 def _text(part: object, name: str) -> str:
     """
-    Return an attribute if it is a string, otherwise "".
+    Return the attribute ``name`` of a method if it is a string, otherwise "".
 
     In a user-defined method, the attribute may have any type.
     """
@@ -99,7 +99,7 @@ def _text(part: object, name: str) -> str:
 
 def _texts(part: object) -> Iterator[str]:
     """
-    Yield the attributes of a method or start that are strings.
+    Return an iterator over the attributes of a method or start that are strings.
 
     They may be names of other parts, such as a decoder.
     """
@@ -119,7 +119,7 @@ def _program_hash(command: str) -> str:
     """
     Return the hash of a program and of all files that its command line names.
 
-    The result is "" if no such file exists.
+    The result is "" if none of these files exists.
     """
     first, *others = shlex.split(command)
     files = [shutil.which(first), *others]
@@ -131,8 +131,8 @@ def instance_hash(instance: Instance) -> str:
     """
     Return the first eight digits of the SHA-256 of an instance.
 
-    Everything is hashed that affects the cost of a plan, but not the number of vehicles
-    and no names. The hash is the same on every machine.
+    The hash covers everything that affects the cost of a plan, but neither the number
+    of vehicles nor names. It is the same on every machine.
     """
     found = hashlib.sha256()
     for known in fields(instance):
@@ -153,10 +153,10 @@ def without_outdated(rows: Iterable[Row], methods: Sequence[Method]) -> list[Row
     """
     Return the rows whose methods have not changed since the rows were made.
 
-    A method has changed if its program, its source file or its network is another one,
-    or if the user has given its name to another spec. A row is kept if it does not
-    record these facts, if the method here has no such facts to compare with, or if it
-    belongs to none of the methods.
+    A method has changed if its program, its source file or its network differs, or if
+    the user has given its name to another spec. Programs, source files and networks are
+    compared only if both the row and the method have a hash of them. A row is kept if
+    its method is not in ``methods``.
     """
     made = {(m.name, getattr(m, "objective", "length")): made_with(m) for m in methods}
     return [
@@ -176,7 +176,7 @@ def _same_makers(then: Mapping[str, str], now: Mapping[str, str]) -> bool:
 
 def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     """
-    Return sentences about rows of a file that were made with other versions than now.
+    Return sentences about rows that were made with other versions than today's.
 
     There is one sentence for each package, and one for the commit of fixedfleet. A
     further sentence says how many rows lack the hash of their instance.
@@ -184,8 +184,8 @@ def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     Parameters
     ----------
     pairs
-        Pairs of a row of the file, and the row that the same run would get now. The
-        latter need not have results.
+        Pairs of a row of a file, and the row that the same run would get now. The
+        second row need not have results.
     """
     versions: dict[str, set[str]] = {}
     untold = 0

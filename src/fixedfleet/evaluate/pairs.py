@@ -34,7 +34,8 @@ class Pair:
     set, first, second
         Names of the set and of the two methods.
     time_limit, iterations
-        The limit of both methods; or of one, if the other takes no limit.
+        The limit of both methods, in seconds or in iterations. If one method takes no
+        limit, it is the limit of the other.
     difference
         Mean percentage by which the first method's cost lies above the second one's,
         with its 95 % interval. Only instances count that both methods solve within the
@@ -58,7 +59,7 @@ def compare(
     rows: Iterable[Row], instance_set: InstanceSet, first: str, second: str
 ) -> list[Pair]:
     """
-    Compare two methods on a set, once for each limit with which both were run.
+    Return comparisons of two methods on a set, one for each common limit.
 
     The seeds of an instance are averaged first. A method without a limit is compared
     with every limit of the other method.
@@ -102,9 +103,9 @@ def _pairs(
     """
     Yield the comparison of two methods with one limit.
 
-    Nothing is yielded if there is no instance that both solve. ``titles`` are the names
-    of the set and of the methods. ``mine`` and ``theirs`` have the costs of each
-    instance for all seeds.
+    Nothing is yielded if there is no instance that both methods solve. ``titles`` are
+    the names of the set and of the methods. ``mine`` and ``theirs`` have the costs of
+    the first and of the second method by instance, one cost per seed.
     """
     costs = [(fmean(mine[one]), fmean(theirs[one])) for one in mine if one in theirs]
     costs = [(m, t) for m, t in costs if t > 0]

@@ -42,11 +42,11 @@ class Pipeline:
     """
     A method that makes initial plans and optionally improves them by a search.
 
-    A search begins with a plan that serves all customers within the fleet. So what
-    exceeds capacity or fleet in the initial plan is removed, and unserved customers are
-    inserted. If that fails, the search begins with the packing, as in
-    :func:`fixedfleet.solve`. With ``artificial``, it begins with the unchanged initial
-    plan.
+    A search begins with a plan that serves all customers within the fleet. So tours
+    beyond the fleet and customers beyond the capacity are removed from the initial
+    plan, and unserved customers are inserted. If this fails, the search begins with the
+    packing, as in :func:`fixedfleet.solve`. With ``artificial``, the search begins with
+    the unchanged initial plan.
 
     Parameters
     ----------
@@ -109,7 +109,9 @@ class Pipeline:
 
     def _priced(self, vehicle_cost: float) -> float:
         """
-        Return the cost per vehicle for the search: 0 if it minimises the length only.
+        Return the cost per vehicle that the search uses.
+
+        It is ``vehicle_cost``, or 0 if the search minimises the length only.
         """
         return vehicle_cost if self.objective == "cost-v" else 0.0
 
@@ -118,7 +120,7 @@ class Pipeline:
         """
         Whether the start is the packing.
 
-        It is not made separately then: judging the fleet already finds it.
+        Then the start makes no plan: the packing is found when the fleet is assessed.
         """
         return type(self.start) is PackingStart
 
@@ -146,7 +148,12 @@ class Pipeline:
         iterations: int | None = None,
         seed: int = 0,
     ) -> list[Answer]:
-        """Plan the instances: all at once if ``batch`` is above 1, or one by one."""
+        """
+        Return one answer per instance, for the arguments of :meth:`Method.solve`.
+
+        The instances are planned together if ``batch`` is above 1, otherwise one by
+        one.
+        """
         if not self.search:
             return first_answers(self.start, instances, seed)
         if SEARCHES.abilities(self.search).ends_by_itself:
@@ -172,7 +179,7 @@ class Pipeline:
         iterations: int | None,
         seed: int,
     ) -> Answer:
-        """Let an outside solver plan one instance; its plan may exceed the fleet."""
+        """Return the answer of an outside solver, whose plan may exceed the fleet."""
         search = load_search(self.search, instance)
         deadline = Deadline.of(time_limit, iterations)
         plan, trace = None, []
@@ -207,7 +214,7 @@ class Pipeline:
     def _within_time(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
     ) -> Answer:
-        """Plan one instance; the time limit includes making the start."""
+        """Plan one instance; the time limit, in seconds, includes making the start."""
         begin = time.perf_counter()
         start = None
         if not self._packs:  # `solve` makes its own packing
@@ -275,7 +282,8 @@ class Pipeline:
         """
         Improve the unchanged plan of the start, even if it exceeds the fleet.
 
-        This is how ``artificial`` searches: with as many vehicles as this plan has.
+        The method plans in this way if ``artificial`` is set. The search may use as
+        many vehicles as the plan of the start has.
         """
         begin = time.perf_counter()
         (first,) = first_answers(self.start, [instance], seed)
@@ -302,6 +310,10 @@ class Pipeline:
         return first._replace(plan=found.plan, details={**first.details, **facts})
 
     def _first(self, instance: Instance, seed: int) -> Plan | None:
-        """Return a first plan that serves all customers within the fleet, or None."""
+        """
+        Return a first plan that serves all customers within the fleet.
+
+        The result is None if no such plan can be made from the plan of the start.
+        """
         (plan,) = self.start.plans([instance], seed)
         return plan and complete_plan(instance, drop_excess(instance, plan), seed=seed)

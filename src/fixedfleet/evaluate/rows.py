@@ -55,7 +55,7 @@ class Row:
     customers, fleet
         Number of customers, N, and of vehicles, M, of the instance.
     vehicle_cost
-        Fixed cost per vehicle in ``cost_v``.
+        Fixed cost per vehicle used. ``cost_v`` is the length plus these costs.
     length, cost_v, vehicles
         Length, Cost_v and number of vehicles of the plan; None unless ``served``. If
         vehicles differ or have costs of their own, ``length`` is the cost of the plan,
@@ -139,7 +139,7 @@ class Row:
     @property
     def key(self) -> Key:
         """
-        The key that identifies the run in a file.
+        The key that identifies the run of this row in a file.
 
         It does not contain the set, because sets with the same instance share its rows.
         """
@@ -154,12 +154,14 @@ class Row:
 
     @property
     def cost(self) -> float | None:
-        """The cost that the method minimises: Cost_v or the length of the plan."""
+        """
+        The cost that the method minimises: Cost_v or the length; None without a plan.
+        """
         return self.cost_v if self.objective == "cost-v" else self.length
 
     @property
     def excess(self) -> int:
-        """Number of vehicles used beyond the fleet."""
+        """The number of vehicles that the plan uses beyond the fleet."""
         return max(0, (self.vehicles or 0) - self.fleet)
 
     def to_json(self) -> str:
@@ -173,7 +175,7 @@ class Row:
         """
         Return the row in a line that :meth:`to_json` has written.
 
-        InputError is raised if the line is something else.
+        InputError is raised if the line is not a row.
         """
         try:
             found = json.loads(line)
@@ -221,7 +223,7 @@ class Results:
                 self._read_header(file.readline())
 
     def rows(self) -> list[Row]:
-        """Read all rows, in the order they were written."""
+        """Return all rows of the file, in the order they were written."""
         rows: list[Row] = []
         if not self.path.exists():
             return rows
@@ -237,7 +239,7 @@ class Results:
         return rows
 
     def append(self, row: Row) -> None:
-        """Append one row to the file at once, without buffering."""
+        """Append one row to the file and flush it."""
         self._file = self._file or self._open()
         self._file.write(f"{row.to_json()}\n".encode())
         self._file.flush()
@@ -256,7 +258,12 @@ class Results:
         self.close()
 
     def _open(self) -> IO[bytes]:
-        """Open the file for appending, and lock it until :meth:`close`."""
+        """
+        Return the file, opened for appending and locked until :meth:`close`.
+
+        InputError is raised if the file is compressed, is locked by another run, or has
+        rows of another machine.
+        """
         if self.path.suffix == _COMPRESSED:
             raise InputError(f"{self.path} is compressed: choose another file")
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -289,9 +296,10 @@ class Results:
 
     def _read_header(self, line: bytes) -> None:
         """
-        Check the header line and read the machine's name from it.
+        Check the header line, and set ``self.machine`` to the machine's name in it.
 
-        A file without a complete first line counts as empty.
+        A file without a complete first line counts as empty. InputError is raised for
+        any other line that is not a header of this version.
         """
         try:
             header: Any = json.loads(line)
@@ -324,12 +332,12 @@ def make_header(machine: str) -> str:
 
 
 def _open_to_read(path: Path) -> IO[bytes]:
-    """Open a file of rows for reading, compressed or not."""
+    """Return a file of rows, opened for reading; it may be compressed."""
     return lzma.open(path) if path.suffix == _COMPRESSED else path.open("rb")
 
 
 def _cut_torn_line(file: IO[bytes]) -> None:
-    """Remove an incomplete last line from the file, and go to the file's end."""
+    """Remove an incomplete last line from a file, and go to the end of the file."""
     whole = file.read().rfind(b"\n") + 1
     file.truncate(whole)
     file.seek(whole)

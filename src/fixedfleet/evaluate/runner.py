@@ -53,13 +53,14 @@ class EvaluationSummary:
     Attributes
     ----------
     rows
-        All requested rows, new ones and those that were in the file before.
+        The rows of all requested runs: those written by this call, and those that were
+        in the file before.
     new, found
         Number of rows written by this call, and of those that were in the file before.
     faults
-        Number of rows written without a plan that serves all customers.
+        Number of rows written by this call without a plan that serves all customers.
     seconds
-        Wall time.
+        Wall time of the call, in seconds.
     """
 
     rows: list[Row] = field(repr=False)
@@ -186,7 +187,7 @@ def _warn(
     store: Results, there: list[Row], known: dict[Key, Row], asked: dict[Key, Row]
 ) -> None:
     """
-    Log warnings if requested rows in the file were made with other code than now.
+    Log warnings about requested rows of the file that were made with other code.
 
     If the method of a row has changed since, its run is repeated. If only the version
     of a package differs, the row counts as done.
@@ -196,9 +197,9 @@ def _warn(
     store, there
         The file, and all its rows.
     known
-        The rows of the file whose methods have not changed.
+        The rows of the file whose methods have not changed, by key.
     asked
-        The rows of all requested runs; their results are not filled in.
+        The rows of all requested runs, by key; their results are not filled in.
     """
     changed = {row.key for row in there if row.key in asked and row.key not in known}
     if changed:
@@ -222,9 +223,10 @@ def _run(
     engine: Engine,
 ) -> Generator[list[Row]]:
     """
-    Run all trials in worker processes, and yield the rows of each as it ends.
+    Run all trials in worker processes, and yield the rows of each trial when it ends.
 
-    Trials with batches or a GPU come first, in a single process.
+    Trials with batches or a GPU come first, in a single process. ``processes`` is the
+    number of processes for the other trials.
     """
 
     def alone(trial: Trial) -> bool:
@@ -256,7 +258,7 @@ def _warm_up_seconds(trial: Trial) -> float:
 
 def _answers(events: Iterable[Event]) -> Iterator[list[Row]]:
     """
-    Turn the events of worker processes into rows: yield those of each ended trial.
+    Yield the rows of each trial that ends, from the events of worker processes.
 
     If a worker died or was stopped, the rows record this as a fault.
     """
@@ -303,7 +305,7 @@ def _limits_of(
     """
     Return the limits with which a method is run, each as (seconds, iterations).
 
-    One or both of the two numbers are None.
+    In each pair, one number is None. Both are None for a method that takes no limit.
 
     Raises
     ------

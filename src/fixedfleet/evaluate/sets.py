@@ -57,12 +57,13 @@ class InstanceSet:
     instances
         The instances, each with a different name.
     vehicle_cost
-        Fixed cost per vehicle used, for Cost_v.
+        Fixed cost per vehicle used. Cost_v is the length of a plan plus these costs.
     reference
         Length of the best known plan, by the instance's name; some or all may be
         missing.
     reference_cost_v
-        The same for the plan with the smallest known Cost_v.
+        Smallest known Cost_v of a plan, by the instance's name; some or all may be
+        missing.
     """
 
     name: str
@@ -93,21 +94,25 @@ class InstanceSet:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the instances, in order."""
+        """The names of the instances, in order."""
         return [instance.name for instance in self.instances]
 
 
 def is_named(spec: str) -> bool:
-    """Return whether a spec is the name of a set, such as vrp20, and not of a file."""
+    """
+    Return whether a spec is the name of a set, such as vrp20, and not of a file.
+
+    If a file with this name exists, the result is False.
+    """
     return _parse_name(spec) is not None
 
 
 def _parse_name(spec: object) -> tuple[str, int, int | None] | None:
     """
-    Return kind, number of customers and seed of a named set.
+    Return the kind, the number of customers and the seed of a named set.
 
-    The seed is None if the name has none. The result is None if the spec is not the
-    name of a set.
+    For ``clustered50:7``, they are ``clustered``, 50 and 7. The seed is None if the
+    name has no seed. The result is None if the spec is not the name of a set.
     """
     named = _NAMED.fullmatch(spec) if isinstance(spec, str) else None
     if named is None or os.path.exists(named[0]):
@@ -125,7 +130,7 @@ def get_set(
     vehicles: int | None = None,
 ) -> InstanceSet:
     """
-    Return a set by its name, draw one from a distribution, or read one from files.
+    Return a set of instances: by name, drawn from a distribution, or read from files.
 
     Parameters
     ----------
@@ -133,10 +138,11 @@ def get_set(
         The name of a set, or files. The names of sets, here for 20 customers (also 50
         and 100):
 
-        ``vrp20``: the public test set without the instances whose demands exceed the
-        capacity of the fleet, Σq > MQ.
+        ``vrp20``: the public test set without the instances whose total demand exceeds
+        the capacity of the fleet, Σq > MQ.
 
-        ``strict20``: also without those that fill the fleet exactly, Σq = MQ.
+        ``strict20``: ``vrp20`` without the instances that fill the fleet exactly,
+        Σq = MQ.
 
         ``filled20``: ``strict20`` and further instances of this kind, 10,000 in total.
 
@@ -169,7 +175,7 @@ def get_set(
     Raises
     ------
     InputError
-        If there is no such set or file, or if the reference file has no plan for an
+        If there is no such set or file, or if the reference file has no plan for any
         instance of the set.
     """
     if count is not None:
@@ -219,7 +225,12 @@ def _named_set(
 def _draw_distribution(
     kind: str, size: int, seed: int | None, count: int | None
 ) -> tuple[InstanceBatch, list[str]]:
-    """Return instances drawn from the distribution ``kind``, and their names."""
+    """
+    Return instances drawn from the distribution ``kind``, and their names.
+
+    ``size`` is the number of customers; ``seed`` and ``count`` are as in
+    :func:`get_set`.
+    """
     stem = f"{kind.rpartition(':')[2]}{size}" + ("" if seed is None else f":{seed}")
     drawn = _DRAWN if count is None or kind == "uniform" else count
     seed = _SEED if seed is None else seed
@@ -230,7 +241,11 @@ def _draw_distribution(
 def _draw_test_set(
     kind: str, size: int, count: int | None
 ) -> tuple[InstanceBatch, list[str]]:
-    """Return the first instances of a test set, and their names."""
+    """
+    Return the first ``count`` instances of a test set, and their names.
+
+    ``kind`` and ``size`` are the two parts of a name such as ``strict20``.
+    """
     if size not in VEHICLE_COSTS:
         raise InputError(f"no set {kind}{size}: choose from {_NAMES}")
     batch = generate.test_set(size, reject=False)
@@ -252,12 +267,20 @@ def _draw_test_set(
 
 
 def _below_capacity(batch: InstanceBatch) -> np.ndarray:
-    """Return the rows of the instances whose demands do not fill the fleet, Σq < MQ."""
+    """
+    Return the row numbers of the instances whose demands do not fill the fleet.
+
+    They have Σq < MQ: the total demand is below the capacity of all vehicles.
+    """
     return np.flatnonzero(batch.demands.sum(1) < batch.vehicles * batch.capacity)
 
 
 def _with_reference(chosen: InstanceSet, path: Path) -> InstanceSet:
-    """Return the set with the costs of the best plans in a file of rows."""
+    """
+    Return the set, with the costs of the best plans in a file of rows as references.
+
+    InputError is raised if the file has no plan for any instance of the set.
+    """
     if not path.is_file():
         raise InputError(
             f"no file of reference plans {path}: give rows that evaluate has written"
@@ -304,7 +327,11 @@ def _paths(
 
 
 def _unfold(path: Path) -> list[Path]:
-    """Return the instance files in a folder. A file or label folder is one itself."""
+    """
+    Return the instance files in a folder, sorted by name.
+
+    For a file or a folder of labels, the result is this path alone.
+    """
     if not path.is_dir() or has_labels(path):
         return [path]
     taken = [one for one in _READABLE if one != ".txt"]  # it may be a description
@@ -330,7 +357,12 @@ def _from_files(
 
 
 def _read(path: Path, vehicles: int | None) -> Iterator[tuple[Instance, float | None]]:
-    """Yield instances of a file or label folder, each with its reference or None."""
+    """
+    Yield pairs of an instance and the cost of its reference plan.
+
+    The instances are those of a file or label folder. The cost is None if there is no
+    reference plan. ``vehicles`` replaces the number of vehicles in the file.
+    """
     if has_labels(path):
         if vehicles is not None:
             raise InputError(f"{path}: labels have their fleet: leave vehicles out")

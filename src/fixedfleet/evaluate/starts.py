@@ -1,4 +1,4 @@
-"""Starts: they make the first plans of a method, by a heuristic or by a network."""
+"""Starts, which make the first plans of a method by a heuristic or by a network."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class NoStart(Start):
-    """The start of a solver that needs no first plan."""
+    """The start of an outside solver that needs no first plan: it makes none."""
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
-        """Return None for each instance."""
+        """Return None for each instance, because no first plan is needed."""
         return [None for _ in instances]
 
 
@@ -46,9 +46,9 @@ class _Construction(Start):
     Parameters
     ----------
     decoded
-        Whether to keep only which vehicle serves each customer, and to make new tours
-        from this as membership decoding does. Such plans show how much of a network's
-        result is due to decoding alone.
+        Whether to replace the tours of the heuristic: only its assignment of customers
+        to vehicles is kept, and membership decoding makes new tours from it. The
+        resulting plans show how much of a network's result is due to decoding alone.
     """
 
     decoded: bool = False
@@ -59,7 +59,7 @@ class _Construction(Start):
             require("torch", "network", "decoded=yes")
 
     def plans(self, instances: Sequence[Instance], seed: int) -> list[Plan | None]:
-        """Return one plan per instance; None where none was found."""
+        """Return one plan per instance; None if the heuristic found no plan."""
         found = [self._construct(instance) for instance in instances]
         if not self.decoded:
             return found
@@ -78,7 +78,7 @@ class PackingStart(_Construction):
     """
     Plans that pack the demands into the vehicles, whatever the distances.
 
-    Such a packing proves that the fleet is large enough.
+    A packing within the fleet proves that the fleet is large enough.
 
     Parameters
     ----------
@@ -101,14 +101,21 @@ class SavingsStart(_Construction):
 
 
 class SweepStart(_Construction):
-    """Plans by the sweep heuristic: customers by their angle around the depot."""
+    """
+    Plans by the sweep heuristic, which takes customers by their angle around the depot.
+    """
 
     def _construct(self, instance: Instance) -> Plan | None:
         return sweep(instance)
 
 
 def _file_name(model: str) -> str:
-    """Return the name of a network: its file's, or the folder's for model.*."""
+    """
+    Return the name of a network for rows: the name of its file, without the ending.
+
+    For a file such as ``runs/a/model.safetensors``, it is the name of the folder,
+    ``a``.
+    """
     path = Path(model)
     return path.parent.name or path.stem if path.stem == "model" else path.stem
 
@@ -121,7 +128,7 @@ class NetworkStart:
     Parameters
     ----------
     model
-        The name of a shipped network, or the path of a network.
+        The name of a shipped network, or the path of a network's file.
     decoding
         A decoder: ``greedy``, ``authors``, ``edges``, ``membership``, ``beam20``, …;
         see :func:`fixedfleet.planning.get_decoder`.
@@ -129,8 +136,8 @@ class NetworkStart:
         How unserved customers are inserted after decoding; see
         :class:`fixedfleet.planning.RepairOptions`.
     symmetries
-        Predict each instance under this many of the square's eight symmetries and
-        keep the best plan.
+        Predict each instance under this many of the square's eight symmetries and keep
+        the best plan.
     passes
         How often groups of neighbouring tours are planned again by the network.
     guarantee
@@ -138,7 +145,8 @@ class NetworkStart:
     device
         Where to predict.
     precision
-        Precision of the network; for ``default`` see :func:`fixedfleet.predict`.
+        Precision of the network's matrix products; for ``default`` see
+        :func:`fixedfleet.predict`.
     batch
         Number of instances per call; 0 for the default.
     """
@@ -216,7 +224,9 @@ class NetworkStart:
 def first_answers(
     start: Start, instances: Sequence[Instance], seed: int
 ) -> list[Answer]:
-    """Return the plans of a start as answers, with details if the start has some."""
+    """
+    Return the plans of a start as answers, with details if the start reports details.
+    """
     if hasattr(start, "answers"):
         found: list[Answer] = start.answers(instances, seed)
         return found

@@ -34,7 +34,7 @@ def markdown_table(
     Return a Markdown table.
 
     Columns are aligned to the right, except those whose headings are in ``texts``. By
-    default, this is the first column.
+    default, only the first column is aligned to the left.
     """
     texts = texts or headings[:1]
     lines = [
@@ -56,7 +56,11 @@ def csv_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def show_mean(mean: Mean | None, decimals: int) -> str:
-    """Return a mean as text, with ± half the width of its 95 % interval."""
+    """
+    Return a mean as text, with ± half the width of its 95 % interval.
+
+    ``decimals`` is the number of digits after the decimal point.
+    """
     if mean is None:
         return NOTHING
     said = f"{round(mean.value, decimals) + 0.0:.{decimals}f}"  # no minus zero
@@ -74,7 +78,11 @@ def to_markdown(found: Sequence[Summary]) -> str:
 
 
 def _cells(found: Sequence[Summary]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the headings and the rows of a table, without empty columns."""
+    """
+    Return the headings and the rows of a table of summaries, without empty columns.
+
+    A row has one text per heading.
+    """
     columns = {
         heading: [cell(summary) for summary in found]
         for heading, cell in _COLUMNS.items()
@@ -87,7 +95,7 @@ def to_latex(found: Sequence[Summary]) -> str:
     """
     Return summaries as a LaTeX ``tabular``, with the columns of :func:`to_markdown`.
 
-    It needs the LaTeX package booktabs.
+    The table needs the LaTeX package booktabs.
     """
     headings, rows = _cells(found)
     if not headings:
@@ -132,7 +140,7 @@ def pairs_to_markdown(pairs: Sequence[Pair]) -> str:
 
 def to_csv(found: Sequence[Summary], labels: Sequence[str] = ()) -> str:
     """
-    Return summaries as CSV, one line each, with all their numbers.
+    Return summaries as CSV, one line per summary, with all numbers of a summary.
 
     If ``labels`` are given, one for each summary, they are the first column.
     """
@@ -176,7 +184,9 @@ def _digits(value: float, significant: int = 5) -> str:
 
 
 def _mean(mean: Mean | None) -> str:
-    """Return a mean as text with five significant digits."""
+    """
+    Return a mean as text with five significant digits, and ± half of its 95 % interval.
+    """
     if mean is None:
         return NOTHING
     return show_mean(mean, len(_digits(mean.value).partition(".")[2]))

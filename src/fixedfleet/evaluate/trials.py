@@ -1,4 +1,6 @@
-"""Trials: calls of methods that are still missing, and the rows that they produce."""
+"""
+Trials: calls of methods that are still to be made, and the rows that they produce.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class Trial:
     method
         Position of the method in the list of methods.
     instances
-        Instances of equal size, at most ``batch`` of the method.
+        Instances of equal size, at most as many as :attr:`Method.batch`.
     rows
         The row of each instance, without results yet.
     """
@@ -57,7 +59,7 @@ class Trial:
 
     @property
     def time_limit(self) -> float | None:
-        """The time limit in seconds per instance; None if there is none."""
+        """The time limit in seconds per instance; None if there is no time limit."""
         return self.rows[0].time_limit
 
 
@@ -72,7 +74,7 @@ def missing_trials(
     Return the trials that are still to be run, and the rows of all requested runs.
 
     The rows are in a dict by their keys. Their results are not filled in, even if the
-    file has them.
+    file of results has them.
 
     In the list of trials, methods that take batches come first. Then each instance is
     run with all other methods and limits before the next one. So an interrupted
@@ -83,9 +85,9 @@ def missing_trials(
     sets, methods, seeds
         What to run.
     limits
-        The limits of each method.
+        The limits of each method, as pairs (seconds, iterations).
     known
-        The rows in the file of results whose runs need not be repeated.
+        The rows in the file of results whose runs need not be repeated, by key.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def _trials(
     Yield all trials of a set with one seed.
 
     Methods that take batches come first. Then all other methods follow, instance by
-    instance. ``hashes`` are those of the instances by name; ``made`` is what
+    instance. ``hashes`` are the hashes of the instances by name; ``made`` is what
     :func:`made_with` returns for each method.
     """
 
@@ -169,7 +171,7 @@ def _batches(instances: Sequence[Instance], size: int) -> Iterator[list[Instance
     """
     Yield batches of at most ``size`` instances with equal numbers of customers.
 
-    The batches are the same in every evaluation, also in one that is resumed.
+    The batches are the same in every evaluation, also if it is resumed.
     """
     groups: dict[int, list[Instance]] = {}
     for instance in instances:
@@ -183,8 +185,8 @@ def _check_alike(row: Row, instance: Instance, other: Row, twin: Instance) -> No
     """
     Raise InputError if two instances with the same name, from two sets, differ.
 
-    It is also raised if the vehicle costs differ. ``row`` and ``instance`` are of one
-    set, ``other`` and ``twin`` of the other set.
+    InputError is also raised if the vehicle costs of the two sets differ. ``row`` and
+    ``instance`` are of one set, ``other`` and ``twin`` of the other set.
     """
     if other.vehicle_cost != row.vehicle_cost:
         raise InputError(
@@ -236,8 +238,8 @@ def work(
     Run a trial in a worker process and return its rows.
 
     If this process has not yet run the method on instances of this size, a warm-up
-    comes first. After it, the trial may take twice the time limit of all its instances
-    plus ``grace`` seconds, or ``longest`` seconds if it has no time limit.
+    comes first. After the warm-up, the trial may take twice the time limit of all its
+    instances plus ``grace`` seconds, or ``longest`` seconds if it has no time limit.
 
     Raises
     ------
@@ -286,7 +288,11 @@ def _call(
 
 
 def _run(method: Method, trial: Trial) -> list[Row]:
-    """Run a trial and return its rows; errors of the method are recorded as faults."""
+    """
+    Run a trial and return its rows; errors of the method are recorded as faults.
+
+    MissingPackageError is raised if a package cannot be imported.
+    """
     machine = machine_name(method.on_gpu)
     rows = [replace(row, calibration=core_seconds()) for row in trial.rows]
     begin, cpu_begin = time.perf_counter(), _cpu_seconds()
@@ -312,7 +318,7 @@ def _run(method: Method, trial: Trial) -> list[Row]:
 
 
 def _cpu_seconds() -> float:
-    """Return the processor time of this process and of programs that it has run."""
+    """Return the processor time of this process and its programs, in seconds."""
     try:
         import resource
     except ImportError:  # on Windows, where programs are not counted
@@ -325,7 +331,8 @@ def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
     """
     Return the rows of a call that failed or was stopped.
 
-    ``why`` is recorded as their fault, and ``seconds`` is the time of the whole call.
+    ``why`` is recorded as their fault, ``seconds`` is the time of the whole call, and
+    ``machine`` is the name of the processor or GPU.
     """
     share = seconds / len(trial.rows)
     return [
@@ -335,7 +342,11 @@ def failed(trial: Trial, why: str, seconds: float, machine: str) -> list[Row]:
 
 
 def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
-    """Return the row with the results of a plan, which is checked and measured here."""
+    """
+    Return the row with the results of an answer filled in.
+
+    The plan of the answer is checked and measured here.
+    """
     plan, start = answer.plan, answer.start
     details = answer.details
     if start is not None:
@@ -366,7 +377,11 @@ def _measure(row: Row, instance: Instance, answer: Answer) -> Row:
 
 
 def _short(fault: str, room: int = 0) -> str:
-    """Return a fault as one line of at most _LONGEST_FAULT − ``room`` characters."""
+    """
+    Return a fault as one line of at most _LONGEST_FAULT − ``room`` characters.
+
+    Longer faults are cut off.
+    """
     return " ".join(fault.split())[: _LONGEST_FAULT - room]
 
 
@@ -374,9 +389,10 @@ def _shorten(trace: Trace, final: float, seconds: float) -> Trace:
     """
     Return the improvements of a trace up to the one with the plan's true cost.
 
-    Entries without improvement are dropped. If the trace does not reach the true cost,
-    it is added as the last improvement, at the end of the call. ``final`` is the true
-    cost, and ``seconds`` the time of the call.
+    Entries without improvement are dropped. If no entry reaches the true cost, the true
+    cost is added as the last improvement, at the end of the call. A trace without
+    entries stays empty. ``final`` is the true cost, and ``seconds`` the time of the
+    call.
     """
     kept: list[tuple[float, float]] = []
     for moment, cost in trace:

@@ -40,12 +40,18 @@ __all__ = [
 
 
 class Distribution(Protocol):
-    """A function that draws instances. It may have further options, by keyword."""
+    """
+    The interface of a function that draws instances.
+
+    It may have further options, by keyword.
+    """
 
     def __call__(
         self, n: int, count: int, *, seed: int
     ) -> InstanceBatch | Iterable[Instance]:
-        """Return ``count`` instances of n customers; the same seed, the same ones."""
+        """
+        Return ``count`` instances of n customers; equal seeds give equal instances.
+        """
 
 
 DISTRIBUTIONS: Registry[Distribution] = Registry(

@@ -22,7 +22,11 @@ __all__ = ["DrawnRow", "draw_rows", "smallest_fleet"]
 
 
 class DrawnRow(NamedTuple):
-    """The random data of one instance, still without a number of vehicles."""
+    """
+    The random data of one instance, without the number of vehicles.
+
+    The number of vehicles is computed later.
+    """
 
     depot: NDArray[Any]  # (2,)
     customers: NDArray[Any]  # (n, 2)
@@ -37,9 +41,9 @@ def draw_rows(
     vehicles: int | None,
 ) -> InstanceBatch:
     """
-    Draw ``count`` instances with ``draw``, each with a random generator of its own.
+    Return ``count`` instances drawn by ``draw``, each with its own random generator.
 
-    If ``vehicles`` is None, each instance gets a fleet of its own; see
+    If ``vehicles`` is None, the number of vehicles of each instance is that of
     :func:`smallest_fleet`.
     """
     count = check_whole("count", count, at_least(1))
@@ -61,7 +65,8 @@ def smallest_fleet(instance: Instance) -> int:
     """
     Return the number of vehicles of the best packing that quick heuristics find.
 
-    It may be larger than the smallest possible number.
+    A packing assigns all customers to vehicles within the capacity. The result may be
+    larger than the smallest possible number of vehicles.
     """
     # The exact search would depend on the speed of the machine, but the same seed must
     # give the same instance on every machine. So its time limit is 0.

@@ -34,7 +34,7 @@ def clustered(
     distance: float = 30.0,
 ) -> InstanceBatch:
     """
-    Draw customers from a mixture of Gaussian distributions.
+    Draw instances whose customers follow a mixture of Gaussian distributions.
 
     Each customer belongs to one of ``modes`` Gaussian distributions, chosen at random.
     Their standard deviation is 1, and their centres are uniform in a square of side
@@ -52,12 +52,12 @@ def clustered(
     seed
         Seed of the whole batch.
     capacity
-        The capacity of one vehicle. Default: 30, 40 and 50 for n = 20, 50 and 100, as
+        The capacity Q of one vehicle. Default: 30, 40 and 50 for n = 20, 50 and 100, as
         in :func:`fixedfleet.generate.uniform`; otherwise ⌈30 + n/5⌉.
     vehicles
-        The number of vehicles M. Demands are drawn again until they fit into the fleet,
-        Σq ≤ MQ. Default: 4, 7 and 11 for n = 20, 50 and 100 with the default capacity;
-        otherwise as many as the best packing of quick heuristics needs.
+        The number of vehicles M. Demands q are drawn again until they fit into the
+        fleet, Σq ≤ MQ. Default: 4, 7 and 11 for n = 20, 50 and 100 with the default
+        capacity; otherwise as many as the best packing of quick heuristics needs.
     modes
         The number of Gaussian distributions.
     distance

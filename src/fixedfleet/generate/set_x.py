@@ -59,6 +59,8 @@ def uchoa(
     """
     Draw an instance from the distribution of Uchoa et al. (2017).
 
+    Coordinates are whole numbers from 0 to 1000.
+
     Parameters
     ----------
     n
@@ -69,19 +71,19 @@ def uchoa(
         ``central`` at (500, 500), ``eccentric`` at (0, 0), or ``random``. None draws
         one of the three.
     customers
-        ``random``; ``clustered``: 3 to 8 customers are the centres of clusters, and a
-        random point becomes a customer with probability Σ exp(−d/40), summed over its
-        distances d to the centres; or ``random-clustered``, half of each. None draws
-        one of the three.
+        ``random``: uniform. ``clustered``: 3 to 8 customers are the centres of
+        clusters, and a random point becomes a customer with probability Σ exp(−d/40),
+        summed over its distances d to the centres. ``random-clustered``: half of the
+        customers are random, the others clustered. None draws one of the three.
     demand
         ``unitary``: all are 1. A range such as ``1-100``: uniform. ``quadrant``: 1 to
         50 in the upper left and the lower right quadrant, 51 to 100 in the others.
         ``many-small``: 70 to 95 % of the demands are from 1 to 10, the others from 50
-        to 100. None draws one of the seven.
+        to 100. None draws one of the seven distributions of the paper.
     route_size
-        The average number of customers per tour, r. The capacity is ⌈r Σq / n⌉, but at
-        least the largest demand. Default: drawn from the triangular distribution from 3
-        to 25 with mode 6.
+        The average number of customers per tour, r. The capacity is ⌈r Σq / n⌉, where
+        Σq is the total demand, but at least the largest demand. Default: drawn from the
+        triangular distribution from 3 to 25 with mode 6.
     vehicles
         The number of vehicles. Default: as many as the best packing of the quick
         heuristics of :func:`fixedfleet.fleet.assess_fleet` needs.
@@ -90,8 +92,8 @@ def uchoa(
 
     References
     ----------
-    Uchoa et al., "New benchmark instances for the capacitated vehicle routing
-    problem", European Journal of Operational Research 257 (2017).
+    Uchoa et al., "New benchmark instances for the capacitated vehicle routing problem",
+    European Journal of Operational Research 257 (2017).
     """
     n, seed = check_whole("n", n, at_least(1)), check_seed(seed)
     rs = np.random.RandomState(seed)
@@ -114,10 +116,11 @@ def uchoa_batch(
     vehicles: int | None = None,
 ) -> InstanceBatch:
     """
-    Draw many instances like :func:`uchoa`; by default, every attribute is random.
+    Draw many instances as :func:`uchoa` does.
 
-    Each instance has its own random numbers: the first 10 of 100 instances are the same
-    as 10 instances of the same seed.
+    By default, depot, customers, demand and route size are chosen at random for each
+    instance. Each instance has its own random numbers: the first 10 of 100 instances
+    are the same as 10 instances of the same seed.
 
     Parameters
     ----------
@@ -192,7 +195,12 @@ def _place(
     taken: dict[tuple[int, int], None],
     centres: NDArray[np.int64] | None = None,
 ) -> None:
-    """Add ``count`` new points to ``taken``, near centres if these are given."""
+    """
+    Add ``count`` new random points to ``taken``, the points that are in use.
+
+    If ``centres`` are given, the points are drawn near them; see ``clustered`` in
+    :func:`uchoa`.
+    """
     wanted = len(taken) + count
     while len(taken) < wanted:
         # At least 256 points, because few of them may be accepted.

@@ -17,9 +17,10 @@ def _default_fleet(
     n: int, capacity: int | None, vehicles: int | None
 ) -> tuple[int, int]:
     """
-    Return capacity and number of vehicles; None is replaced by the default for n.
+    Return the capacity and the number of vehicles.
 
-    InputError is raised if n has no default.
+    If an argument is None, the default for n customers replaces it. InputError is
+    raised if n has no default.
     """
     known = FLEETS.get(n, (None, None))
     capacity = known[0] if capacity is None else capacity
@@ -44,10 +45,10 @@ def uniform(
     """
     Draw depot and customers in the unit square and demands from 1 to 9, uniformly.
 
-    NumPy never changes its legacy generator, so a seed always gives the same
-    instances. The coordinates of all instances are drawn before all demands. So the
-    instances also depend on ``count``: the first 10 of 100 instances differ from 10
-    instances of the same seed.
+    NumPy never changes its legacy generator, so a seed always gives the same instances.
+    The coordinates of all instances are drawn before all demands. So the instances also
+    depend on ``count``: the first 10 of 100 instances differ from 10 instances of the
+    same seed.
 
     Parameters
     ----------
@@ -58,10 +59,10 @@ def uniform(
     seed
         Seed of NumPy's ``RandomState``.
     capacity, vehicles
-        Capacity and number of vehicles. Default: 30 and 4 for n = 20, 40 and 7 for
+        Capacity Q and number of vehicles M. Default: 30 and 4 for n = 20, 40 and 7 for
         n = 50, 50 and 11 for n = 100. Other n have no default.
     reject
-        Whether to skip instances whose demands exceed the capacity of the fleet,
+        Whether to skip instances whose total demand exceeds the capacity of the fleet,
         Σq > MQ. If so, int(1.1 · count) + 64 instances are drawn, and the first
         ``count`` of them with Σq ≤ MQ are returned. Even for these, the fleet may be
         too small, because demands cannot be split.
@@ -96,10 +97,10 @@ def test_set(n: int, *, reject: bool = True) -> InstanceBatch:
     Parameters
     ----------
     n
-        20, 50 or 100 customers.
+        The number of customers: 20, 50 or 100.
     reject
-        Whether to leave out the instances whose demands exceed the capacity of the
-        fleet, Σq > MQ. Then 9,646, 9,525 and 9,772 instances remain.
+        Whether to leave out the instances whose total demand exceeds the capacity of
+        the fleet. For n = 20, 50 and 100, 9,646, 9,525 and 9,772 instances then remain.
     """
     n = check_whole("n", n, at_least(1))
     drawn = _draw_uniform(n, 10_000, 1234, *_default_fleet(n, None, None))

@@ -2,8 +2,8 @@
 Labels: plans that a method makes for many instances, to train networks on.
 
 :func:`label` lets a method plan all instances and writes the plans to a folder. The
-folder holds shards, files with the plans of some instances each. :func:`load_labels`
-reads such a folder, or a single npz file; training uses it too.
+folder holds shards: files that each hold the plans of some instances.
+:func:`load_labels` reads this folder, or a single npz file; training uses it too.
 """
 
 from fixedfleet.labels.label_files import (

@@ -62,14 +62,14 @@ class LabelFolder:
     """
     A folder of labels, finished or not, with the contents of its manifest.
 
-    A run may continue an existing folder only if it has the same manifest.
+    A run may continue an existing folder only if the run has the same manifest.
 
     Attributes
     ----------
     path
         The folder.
     count, customers
-        The number of instances, and of customers in each.
+        The number of instances, and the number of customers of each instance.
     instances
         The fingerprint of the instances.
     method
@@ -94,9 +94,10 @@ class LabelFolder:
     @classmethod
     def read(cls, path: Path) -> LabelFolder:
         """
-        Read the manifest of a folder of labels.
+        Return a folder of labels, with its manifest read.
 
-        InputError is raised if there is none or if it is not valid.
+        InputError is raised if the folder has no manifest or if the manifest is not
+        valid.
         """
         file = path / "manifest.json"
         try:
@@ -120,7 +121,7 @@ class LabelFolder:
         """
         Write the instances and the manifest, unless the folder already has them.
 
-        The run must have :func:`locked` the folder.
+        The run must have locked the folder by :func:`locked`.
 
         Raises
         ------
@@ -146,7 +147,9 @@ class LabelFolder:
         return {name: value for name, value in vars(self).items() if name != "path"}
 
     def _check_same(self, there: LabelFolder) -> None:
-        """Raise InputError if the manifest in the folder differs from this one."""
+        """
+        Raise InputError if the manifest in the folder, ``there``, differs from this.
+        """
         for name, wanted in self._content().items():
             found = getattr(there, name)
             if found == wanted:
@@ -180,20 +183,20 @@ class LabelFolder:
 
     @property
     def num_shards(self) -> int:
-        """The number of shards of a finished folder."""
+        """The number of shards that the folder has when all instances are labelled."""
         return -(-self.count // self.shard_size)
 
     def rows(self, shard: int) -> slice:
-        """Return which instances a shard holds, as a slice of their numbers."""
+        """Return the numbers of the instances that a shard holds, as a slice."""
         first = shard * self.shard_size
         return slice(first, min(first + self.shard_size, self.count))
 
     def shard_path(self, shard: int) -> Path:
-        """Return the file of a shard."""
+        """Return the path of a shard's file."""
         return self.path / f"shard-{shard:05d}.npz"
 
     def finished(self) -> list[int]:
-        """Return the numbers of the shards that have a file."""
+        """Return the numbers of the shards whose files exist."""
         shards = range(self.num_shards)
         return [shard for shard in shards if self.shard_path(shard).exists()]
 
@@ -208,9 +211,11 @@ class LabelFolder:
 
     def read_shard(self, shard: int) -> dict[str, NDArray[Any]]:
         """
-        Read the arrays of a shard: routes (B, L), status (B,).
+        Return the arrays of a shard by name: ``routes`` (B, L) and ``status`` (B,).
 
-        If the method has computed lower bounds, also lower_bound and proven (B,).
+        L is the length of the longest row of routes. If the method has computed lower
+        bounds, ``lower_bound`` and ``proven`` are also returned, each (B,). InputError
+        is raised if the file is corrupt.
         """
         path, rows = self.shard_path(shard), self.rows(shard)
         size = rows.stop - rows.start
@@ -235,7 +240,9 @@ class LabelFolder:
             ) from None
 
     def read_instances(self) -> InstanceBatch:
-        """Read the instances, and check that they are those of the manifest."""
+        """
+        Return the instances; raise InputError if they are not those of the manifest.
+        """
         path = self.path / "instances.npz"
         batch = files.read_batch(path)
         if (len(batch), fingerprint(batch)) != (self.count, self.instances):
@@ -244,7 +251,11 @@ class LabelFolder:
 
 
 def fingerprint(batch: InstanceBatch) -> str:
-    """Return the SHA-256 of a batch's arrays; it is the same on every machine."""
+    """
+    Return the SHA-256 of a batch's arrays; it is the same on every machine.
+
+    Equal batches have equal fingerprints.
+    """
     digest = hashlib.sha256()
     for name in _ARRAYS:
         array = getattr(batch, name)
@@ -257,9 +268,10 @@ def fingerprint(batch: InstanceBatch) -> str:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """
-    Create a folder if necessary, and lock it for the duration of a ``with`` block.
+    Return a context manager that locks a folder during a ``with`` block.
 
-    InputError is raised if another run has locked it.
+    The folder is created if necessary. InputError is raised if another run has locked
+    it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -290,7 +302,7 @@ def has_labels(path: Path) -> bool:
 
 def load_labels(path: str | os.PathLike[str]) -> Labels:
     """
-    Read labels, and check every one of them against its instance.
+    Read labels, and check that each label is feasible for its instance.
 
     Parameters
     ----------
@@ -303,7 +315,7 @@ def load_labels(path: str | os.PathLike[str]) -> Labels:
     batch
         The instances.
     plans
-        One plan per instance, empty where there is no label.
+        One plan per instance; it is empty if the instance has no label.
     labelled
         Which instances have a label, shape (B,).
 
@@ -339,7 +351,8 @@ def load_bounds(
     Returns
     -------
     lower_bounds
-        No plan of an instance costs less, shape (B,); NaN if none was computed.
+        A lower bound on the cost of any plan of each instance, shape (B,); NaN if no
+        bound was computed.
     proven
         Which labels are proven optimal, shape (B,).
     """
@@ -378,7 +391,12 @@ def check_labels(
     plans: PlanBatch,
     labelled: NDArray[np.bool_],
 ) -> None:
-    """Raise InputError if a label is infeasible for its instance."""
+    """
+    Raise InputError if a label is infeasible for its instance.
+
+    ``labelled`` masks the instances that have a label; ``where`` is the file or folder
+    that the message names.
+    """
     for start in range(0, len(batch), _CHECKED_AT_ONCE):  # bounds the memory
         rows = np.arange(start, min(start + _CHECKED_AT_ONCE, len(batch)))
         rows = rows[labelled[rows]]

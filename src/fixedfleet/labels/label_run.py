@@ -58,7 +58,9 @@ _ATTEMPTS = 2  # the run fails when this many workers have died in the same shar
 
 
 class LabellingError(RuntimeError):
-    """The run ended early: the method failed, or worker processes died repeatedly."""
+    """
+    A labelling run ended early: the method failed, or worker processes died repeatedly.
+    """
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,12 @@ class LabelSummary:
     infeasible
         The number of instances for which the method's plan was infeasible.
     proven
-        The number of labels that are proven optimal, which only a method with
-        ``prove=yes`` can say.
+        The number of labels that are proven optimal. It is 0 unless the method has the
+        option ``prove=yes``.
     new
         The number of instances that were planned in this run, not in an earlier one.
     seconds
-        Wall time of this run.
+        Wall time of this run, in seconds.
     """
 
     folder: Path
@@ -149,10 +151,11 @@ class Planner(Protocol):
         seed: int = 0,
     ) -> Sequence[Any]:
         """
-        Return an answer per instance.
+        Return one answer per instance.
 
-        Its ``plan`` is a plan or None. Its ``details``, if it has any, may contain
-        ``lower_bound`` and ``is_optimal``, as those of a method with ``prove=yes`` do.
+        The ``plan`` of an answer is a plan or None. Its ``details``, if it has any, may
+        contain ``lower_bound`` and ``is_optimal``, as the details of a method with
+        ``prove=yes`` do.
         """
 
 
@@ -182,12 +185,11 @@ def label(
         The folder for the labels. If it holds some of the same labels, the missing ones
         are added. If it holds other labels, InputError is raised.
     method
-        The method that plans:
-        ``fixedfleet.evaluate.get_method("packing+ruin_recreate")``, the same with
-        another spec, or a method of your own.
+        The method that plans: the result of :func:`fixedfleet.evaluate.get_method` for
+        a spec such as ``packing+ruin_recreate``, or a method of your own.
     time_limit, iterations
-        The limit per instance, in seconds or iterations: one that the method accepts.
-        With iterations, the labels are the same on every machine.
+        The limit per instance, in seconds or in iterations. Give the kind of limit that
+        the method accepts. With iterations, the labels are the same on every machine.
     shard_size
         Instances per shard. Default: that of an existing folder. For a new folder 64,
         or fewer if there are few instances per process, and 10,000 for a method on a
@@ -312,10 +314,11 @@ def _follow(
     report: Callable[[int], None],
 ) -> None:
     """
-    Follow the worker processes: write each finished shard, and report the progress.
+    Write each shard that the worker processes finish, and report the progress.
 
     ``counts`` has the number of instances of each status; it is updated in place.
-    ``report`` is called with the number of instances done.
+    ``report`` is called with the number of instances done. LabellingError is raised if
+    worker processes die repeatedly on a shard.
     """
     running: dict[int, int] = {}  # instances done in each unfinished shard
     for event in events:
@@ -337,7 +340,12 @@ def _follow(
 
 
 def _count(shard: Mapping[str, NDArray[Any]]) -> Counter[str]:
-    """Return how many rows of a shard are labelled, proven optimal and so on."""
+    """
+    Return how many instances a shard has, in total and of each status.
+
+    The keys are ``rows`` for the total, ``labelled``, ``no_plan``, ``infeasible`` and
+    ``proven``.
+    """
     status = shard["status"]
     return Counter(
         rows=len(status),
@@ -351,7 +359,7 @@ def _count(shard: Mapping[str, NDArray[Any]]) -> Counter[str]:
 def _shard_size(
     path: Path, batch: InstanceBatch, method: Planner, processes: int | None
 ) -> int:
-    """Return the shard size of an existing folder, or the default for a new one."""
+    """Return the shard size of an existing folder, or the default of a new folder."""
     if (path / "manifest.json").exists():
         return LabelFolder.read(path).shard_size
     if method.on_gpu:
@@ -366,7 +374,7 @@ def _shard_size(
 @dataclass(frozen=True)
 class _Shard:
     """
-    The instances of one shard.
+    The instances of one shard, which a worker process plans.
 
     ``index`` is the number of the shard, ``first`` the number of its first instance in
     the whole batch, and ``seed`` the seed of the run.
@@ -394,7 +402,7 @@ class _Shard:
 
 
 def _missing(folder: LabelFolder, batch: InstanceBatch) -> Iterator[_Shard]:
-    """Yield the shards that have no file yet."""
+    """Yield the shards of a folder that have no file yet."""
     finished = set(folder.finished())
     for index in range(folder.num_shards):
         if index not in finished:
@@ -408,8 +416,8 @@ def label_shard(
     """
     Plan the instances of a shard in a worker process; return the arrays of its file.
 
-    After each call of the method, the number of instances done is sent to the main
-    process.
+    After each call of the method, the number of instances done so far in this shard is
+    sent to the main process.
 
     Raises
     ------
@@ -452,7 +460,11 @@ def label_shard(
 def _ask(
     method: Planner, limits: Mapping[str, Any], shard: _Shard, rows: slice
 ) -> list[tuple[Plan | None, Mapping[str, float]]]:
-    """Return the plans and details of some rows of a shard, not checked yet."""
+    """
+    Call the method for some rows of a shard; return the plan and details of each row.
+
+    The plans are not checked yet. For the errors see :func:`label_shard`.
+    """
     first, last = shard.first + rows.start, shard.first + rows.stop - 1
     where = f"method {method.name!r} on rows {first} to {last}"
     instances = list(shard.batch[rows])
@@ -476,9 +488,9 @@ def _ask(
 
 def _compact(routes: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
     """
-    Remove the columns of routes that are 0 in all rows.
+    Return the routes without the trailing columns that are 0 in all rows.
 
-    One such column is kept: the 0 that ends the last tour of the longest row.
+    One of these columns is kept: the 0 that ends the last tour of the longest row.
     """
     used = np.flatnonzero(routes.any(axis=0))
     width = int(used[-1]) + 2 if len(used) else 0

@@ -22,10 +22,10 @@ _CACHED = 2**18
 
 def _score_block(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
     """
-    Return the scores of the edges that leave some locations, shape (B, M, I, N').
+    Return the scores of the edges that start at I given locations, (B, M, I, N').
 
-    The arguments are those of :func:`edge_scores`, but ``a`` has only the I locations
-    at which the edges start, shape (B, I, D).
+    The arguments are those of :func:`edge_scores`, except that ``a`` has only these I
+    locations, shape (B, I, D).
     """
     edges = a.float()[:, :, None] + b.float()[:, None]  # (B, I, N', D)
     # Without gradients, one buffer serves all vehicles.
@@ -40,10 +40,11 @@ def _score_block(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
 
 def _score_in_blocks(a: Tensor, b: Tensor, c: Tensor, v: Tensor) -> Tensor:
     """
-    Return the scores (B, M, N', N'), computed in blocks to save memory.
+    Return the scores (B, M, N', N') of all edges, computed in blocks to save memory.
 
-    A block has a few instances, and a few of the locations at which edges start. The
-    terms of the sums are not stored: the backward pass computes them again.
+    A block covers some of the instances and some of the locations at which edges start.
+    The terms of the sums are not stored: the backward pass computes them again. The
+    arguments are those of :func:`edge_scores`.
     """
     _, n, width = a.shape
     most = _CHUNK if a.is_cuda else _CACHED
@@ -72,16 +73,17 @@ def edge_scores(
     """
     Return Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc for all k, i, j, in float32.
 
-    It is the score of the edge from location i to location j for vehicle k. The sum
-    runs over the channels c.
+    This sum over the D channels c is the score of the edge from location i to location
+    j for vehicle k.
 
     Parameters
     ----------
     a, b
         Projections of the locations as start and as end of an edge, shape (B, N', D).
-    c, v
-        Projections of the vehicles inside the ReLU, and the factors outside, shape
-        (B, M, D).
+    c
+        Projections of the vehicles, which are added inside the ReLU, shape (B, M, D).
+    v
+        Weights of the channels for each vehicle, shape (B, M, D).
     fused
         Whether to use the Triton kernels on a GPU (see :func:`load_kernels`).
 
@@ -99,9 +101,10 @@ class Decoder(nn.Module):
     """
     Scores all edges for all vehicles by ReLU(W_o [E_i; E_j; V_k] + b_o) · V_k.
 
-    E_i and E_j are the embeddings of the edge's two locations, and V_k is that of the
-    vehicle. W_o is split into three projections, one for each of them. Each is computed
-    once per location or vehicle, and no tensor of M·N'²·d numbers is stored.
+    E_i and E_j are the embeddings of the edge's two locations, and V_k is the embedding
+    of the vehicle. W_o is split into three projections: of E_i, of E_j and of V_k. Each
+    projection is computed only once per location or vehicle, and no tensor of M·N'²·d
+    numbers is stored.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""CPUs and GPUs: check that one exists and has enough memory, and set its precision."""
+"""
+CPUs and GPUs: check that a device exists and has enough memory; set its precision.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,10 @@ Precision = Literal["bf16", "tf32", "fp32"]
 
 def matmul_precision(device: torch.device, precision: Precision) -> torch.autocast:
     """
-    Return a context in which ``bf16`` computes matrix products in bfloat16.
+    Return a context manager that computes matrix products in bfloat16 for ``bf16``.
 
-    ``tf32`` and ``fp32`` change nothing in it. The choice between these two is made by
-    ``torch.set_float32_matmul_precision``.
+    For ``tf32`` and ``fp32``, the context manager changes nothing: call
+    ``torch.set_float32_matmul_precision`` to choose between these two.
     """
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
 
@@ -41,16 +43,17 @@ def matmul_precision(device: torch.device, precision: Precision) -> torch.autoca
 @contextlib.contextmanager
 def calm_threads(device: torch.device) -> Iterator[None]:
     """
-    Keep torch's CPU threads from wasting processor time while they wait.
+    Return a context manager that keeps torch's CPU threads from waiting in busy loops.
 
     A prediction is thousands of small operations. By default, a thread that has done
     its share of an operation waits for the others in a busy loop. If another program
     occupies the core of one thread, all other threads waste processor time: on two busy
-    cores, a training took six times as much. With OMP_WAIT_POLICY=PASSIVE, waiting
-    threads sleep instead. :func:`fixedfleet.errors.require` sets it, but this only
-    works before torch is loaded. If the user's code has loaded torch earlier, the
-    ``with`` block computes in one thread. Nothing is changed if the user has set
-    OMP_NUM_THREADS or OMP_WAIT_POLICY.
+    cores, a training took six times as much processor time. With
+    OMP_WAIT_POLICY=PASSIVE, waiting threads sleep instead.
+    :func:`fixedfleet.errors.require` sets this variable, but torch reads it only when
+    it is loaded. If the user's code has loaded torch earlier, the ``with`` block
+    computes in one thread. Nothing is changed if the user has set OMP_NUM_THREADS or
+    OMP_WAIT_POLICY, or if the device is a GPU.
     """
     is_configured = {"OMP_NUM_THREADS", "OMP_WAIT_POLICY"} & os.environ.keys()
     if device.type != "cpu" or is_configured:
@@ -105,8 +108,8 @@ def check_memory(
     """
     Raise InputError if a prediction does not fit into the memory of the device.
 
-    The prediction is compared with the free memory of a GPU, or with the total memory
-    of the machine.
+    The network's estimate of the memory (:meth:`PlanNetwork.required_bytes`) is
+    compared with the free memory of a GPU, or with the total memory of the machine.
 
     Parameters
     ----------

@@ -127,7 +127,12 @@ def _first(counts: NDArray[np.int64], width: int) -> Tensor:
 
 
 def _plane(instance: Instance) -> NDArray[np.float64]:
-    """Return coordinates in a plane, shape (N', 2); degrees are projected onto one."""
+    """
+    Return the coordinates of the locations in a plane, shape (N', 2).
+
+    Latitudes and longitudes are projected onto a plane. InputError is raised if the
+    instance has no coordinates.
+    """
     if not instance.has_coordinates:
         raise InputError(
             f"instance {instance.name!r} has a distance matrix and no coordinates, "
@@ -144,9 +149,9 @@ def _plane(instance: Instance) -> NDArray[np.float64]:
 
 def scale_to_unit_square(coordinates: Tensor, nodes: Tensor) -> Tensor:
     """
-    Scale each instance into the unit square by one factor, and centre it there.
+    Return the coordinates, with each instance scaled into the unit square and centred.
 
-    Because both axes are scaled by the same factor, the shorter of two plans stays the
+    Both axes are scaled by the same factor. So the shorter of two plans stays the
     shorter one. Because the instance is centred, it may be mirrored before or after
     scaling, with the same result.
 
@@ -168,7 +173,7 @@ def scale_to_unit_square(coordinates: Tensor, nodes: Tensor) -> Tensor:
 
 def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
     """
-    Apply one of the eight symmetries of the square to each instance.
+    Return the coordinates, with one symmetry of the square applied to each instance.
 
     Parameters
     ----------
@@ -188,7 +193,9 @@ def symmetry(coordinates: Tensor, code: Tensor) -> Tensor:
 
 def rotation(coordinates: Tensor, code: Tensor) -> Tensor:
     """
-    Rotate each instance around the origin, and mirror those with an odd code.
+    Return the coordinates, with each instance rotated around the origin.
+
+    An instance with an odd code is also mirrored.
 
     Parameters
     ----------
@@ -227,14 +234,16 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
     Return a first position for each vehicle, from a sweep around the depot.
 
     Customers are sorted by their angle around the depot, beginning after the widest
-    gap. They are split into ⌈Σq/Q⌉ parts of about equal demand. Each part is given to
-    one vehicle, whose position is the centre of these customers. All other vehicles are
-    placed at the depot.
+    gap. They are split into parts of about equal demand; the number of parts is the
+    total demand divided by the capacity, rounded up. Each part is given to one vehicle,
+    whose position is the centre of these customers. All other vehicles are placed at
+    the depot.
 
     Returns
     -------
     tuple
-        The positions, shape (B, M, 2), and which vehicles have a part, shape (B, M).
+        The positions, shape (B, M, 2), and a mask of the vehicles that have a part,
+        shape (B, M).
     """
     coordinates, demands, nodes, vehicles = features
     real = nodes[:, 1:]
@@ -261,9 +270,10 @@ def sweep_anchors(features: Features) -> tuple[Tensor, Tensor]:
 
 def _sweep_order(coordinates: Tensor, real: Tensor) -> Tensor:
     """
-    Return the customers sorted by their angle around the depot, shape (B, N).
+    Return the customers of each instance, sorted by their angle around the depot.
 
-    The first one comes after the widest gap between two angles. Padding comes last.
+    The result has shape (B, N). The order begins after the widest gap between two
+    angles, and padding comes last. ``real`` is false for padding.
     """
     steps = coordinates[:, 1:] - coordinates[:, :1]
     angle = torch.atan2(steps[..., 1], steps[..., 0])

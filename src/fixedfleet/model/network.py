@@ -42,8 +42,8 @@ class ModelConfig:
     normalisation
         How scores become probabilities: ``vehicle`` lets all edges of a vehicle sum to
         one, as in the paper; ``softassign`` lets the edges into and out of each
-        customer sum to one. For a normalisation of your own, a registered name or
-        "module.py:Name".
+        customer sum to one. A normalisation of your own is given by its registered
+        name, or as "module.py:Name".
 
     Raises
     ------
@@ -67,7 +67,7 @@ class Network(PlanNetwork):
     """
     The paper's network: embedding, L pooling layers, decoder and normalisation.
 
-    It predicts log Ŷ, shape (B, M, N', N'), without :class:`Factors`.
+    It predicts the whole tensor log Ŷ, shape (B, M, N', N'), not :class:`Factors`.
 
     Parameters
     ----------
@@ -132,7 +132,8 @@ class Network(PlanNetwork):
         """
         Return the first embeddings of locations, (B, N', d), and vehicles, (B, M, d).
 
-        ``central`` is the centrality of the depots, shape (B,).
+        ``central`` is the centrality of each depot, which :func:`centrality` returns,
+        (B,).
         """
         depot, customers = features.coordinates[:, :1], features.coordinates[:, 1:]
         central = central[:, None, None]
@@ -151,9 +152,10 @@ class Network(PlanNetwork):
 
 def _measure_pairs(features: Features, distances: Tensor) -> Pairs:
     """
-    Return d_ij / mean d and q_i + q_j of all pairs of locations, and the masks.
+    Return the features of all pairs of locations, and the masks of padding.
 
-    ``distances`` has shape (B, N', N').
+    The features are d_ij / mean d, where d_ij is the distance, and q_i + q_j, where q_i
+    is a demand as a share of the capacity. ``distances`` has shape (B, N', N').
     """
     real = features.nodes[:, :, None] & features.nodes[:, None, :]
     places = features.nodes.sum(1)
@@ -167,8 +169,9 @@ def _vehicle_features(features: Features, fleet_share: bool) -> Tensor:
     """
     Return four features of each vehicle k, shape (B, M, 4).
 
-    They are k/M and M (or 1/k and k without ``fleet_share``), the capacity as a share
-    of itself, which is always 1, and the total demand Σq/Q.
+    The first two are k/M and M with ``fleet_share``, and 1/k and k without it. The
+    third is always 1: the capacity as a share of the capacity. The fourth is the total
+    demand as a share of the capacity of one vehicle.
     """
     one = torch.ones_like(features.vehicles, dtype=features.demands.dtype)
     number = one.cumsum(1)  # k = 1, ..., M

@@ -22,25 +22,27 @@ _ITERATIONS = 10  # how often SoftAssign normalises both directions
 
 class Normalisation(Protocol):
     """
-    A way to turn scores into log-probabilities.
+    The interface of a function that turns scores of edges into log-probabilities.
 
-    To add one, write such a function and register it with
+    To add a normalisation, write a function with this signature and register it with
     ``@NORMALISATIONS.register("name")``.
     """
 
     def __call__(self, scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
         """
-        Return log-probabilities, shape (B, M, N', N').
+        Return the log-probabilities of edges, shape (B, M, N', N').
+
+        The values that are returned for edges that are not allowed are ignored.
 
         Parameters
         ----------
         scores
             Scores of edges for vehicles, shape (B, M, N', N'); a large negative number
-            where an edge is not allowed. Values returned there are ignored.
+            where an edge is not allowed.
         allowed
             Which edges may be used, shape (B, M, N', N').
         features
-            The instances.
+            The features of the instances.
         """
         ...
 
@@ -58,9 +60,10 @@ def normalise(
     normalisation: Normalisation, scores: Tensor, features: Features
 ) -> Tensor:
     """
-    Return log Ŷ, the log-probabilities of scores, both of shape (B, M, N', N').
+    Return log Ŷ, the log-probabilities that a normalisation computes from scores.
 
-    log Ŷ is −inf where an edge is not allowed.
+    Scores and log Ŷ have shape (B, M, N', N'). log Ŷ is −inf where an edge is not
+    allowed.
     """
     allowed = allowed_edges(features.nodes, features.vehicles)
     logs = scores.float().masked_fill(~allowed, _MASKED)
@@ -70,10 +73,10 @@ def normalise(
 
 def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
     """
-    Return which edges a vehicle may use, shape (B, M, N', N').
+    Return a mask of the edges that each vehicle may use, shape (B, M, N', N').
 
-    No location follows itself, except the depot: the edge (0, 0) means that the
-    vehicle stays there.
+    An edge from a location to itself is not allowed, except at the depot: the edge (0,
+    0) means that the vehicle stays there. Edges of padding are not allowed.
 
     Parameters
     ----------
@@ -88,17 +91,22 @@ def allowed_edges(nodes: Tensor, vehicles: Tensor) -> Tensor:
 
 
 def per_vehicle(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
-    """Let the probabilities of all edges of a vehicle sum to one, as in the paper."""
+    """
+    Return log-probabilities with which all edges of a vehicle sum to one.
+
+    This is the normalisation of the paper. The arguments are those of
+    :class:`Normalisation`.
+    """
     return scores.flatten(2).log_softmax(-1).view_as(scores)
 
 
 def soft_assign(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
     """
-    Let the probabilities of the edges out of each customer, and into it, sum to one.
+    Return log-probabilities with which the edges out of and into a customer sum to one.
 
-    The sum runs over all vehicles. At the depot, the edges of each vehicle sum to one.
-    Both directions are normalised alternately; after the last pass, the sums out of
-    each location are exact.
+    At a customer, each sum runs over the edges of all vehicles. At the depot, the edges
+    of each vehicle sum to one. Both directions are normalised alternately; after the
+    last pass, the sums out of each location are exact.
     """
     logs = _normalise_outgoing(scores)
     for _ in range(_ITERATIONS):
@@ -111,7 +119,7 @@ def soft_assign(scores: Tensor, allowed: Tensor, features: Features) -> Tensor:
 
 def _normalise_outgoing(logs: Tensor) -> Tensor:
     """
-    Let the probabilities of the edges out of each location sum to one.
+    Return log-probabilities with which the edges out of each location sum to one.
 
     For a customer i, the sum runs over all vehicles k and ends j; for the depot, it
     runs over j, for each vehicle separately.

@@ -58,7 +58,11 @@ class Factors(NamedTuple):
         return serves[..., None] + scores.log_softmax(3)
 
     def padded(self, customers: int, vehicles: int) -> Factors:
-        """Return the tables with this many customers and vehicles added as padding."""
+        """
+        Return the tables with rows and columns of padding added.
+
+        ``customers`` and ``vehicles`` are how many of each are added.
+        """
         return Factors(
             pad(self.membership, (0, vehicles, 0, customers), value=MASKED),
             pad(self.neighbours, (0, customers, 0, customers), value=MASKED),
@@ -180,9 +184,9 @@ NETWORKS: Registry[type[PlanNetwork]] = Registry(
 
 def make_config(name: str, settings: Mapping[str, Any]) -> Any:
     """
-    Return the configuration of a registered network, made from these settings.
+    Return the settings of a registered network as its dataclass ``Config``.
 
-    Settings that are left out get their defaults.
+    Fields that are missing in ``settings`` get their defaults.
 
     Raises
     ------

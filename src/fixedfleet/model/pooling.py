@@ -1,7 +1,8 @@
 """
 The layer of the paper's network: max pooling over all other locations and vehicles.
 
-Learned weights, which the paper calls "priming", multiply the pooled messages.
+Before the maximum is taken, the messages between locations are multiplied by learned
+weights, which the paper calls "priming".
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class Priming(nn.Module):
     """
     The paper's "priming": learned weights of the messages between locations.
 
-    w_ij = γ_d · exp(−τ_d · d_ij / mean d) + γ_q · τ_q · (q_i + q_j) + β, where d_ij is
-    the distance, q_i a demand, and each Greek letter a vector with one number per
-    channel.
+    w_ij = γ_d · exp(−τ_d · d_ij / mean d) + γ_q · τ_q · (q_i + q_j) + β. Here d_ij is
+    the distance between two locations, q_i is a demand as a share of the capacity, and
+    each Greek letter is a vector with one number per channel.
 
     Parameters
     ----------
@@ -95,9 +96,10 @@ def leave_one_out_max(
     """
     Return max_j h_j ⊙ w_ij over the allowed j, per channel, shape (B, I, d).
 
-    Only the j with the maximum receives a gradient. So these j are found first, without
-    gradients, and then only their weights are computed again. No tensor of shape
-    (B, I, J, d) is stored.
+    I elements i receive the messages h_j of J elements j, each multiplied by a weight
+    w_ij. Only the j with the maximum receives a gradient. So these j are found first,
+    without gradients, and then only their weights are computed again. No tensor of
+    shape (B, I, J, d) is stored.
 
     Parameters
     ----------
@@ -121,11 +123,13 @@ def leave_one_out_max(
 
 def _others_max(messages: Tensor, real: Tensor) -> Tensor:
     """
-    Return for each element the maximum over all others, per channel, (B, K, d).
+    Return, for each of K elements, the maximum over all other elements, per channel.
 
-    It is the largest element, or for the largest itself the second largest. It is
-    computed as a sum of this element and zeros, so that only this element receives a
-    gradient. ``real`` is false for padding, shape (B, K).
+    The result has shape (B, K, d). It is the largest message, except for the element
+    that has the largest message: this element gets the second largest. Each maximum is
+    computed as a sum in which all other messages are replaced by 0, so that only the
+    largest message receives a gradient. ``real`` is false for padding, shape (B, K). If
+    there is no other element, the result is 0.
     """
     place = torch.arange(messages.shape[1], device=messages.device).view(1, -1, 1)
     rest = messages.masked_fill(~real[..., None], -math.inf)
@@ -143,8 +147,11 @@ class Pairs(NamedTuple):
 
     Attributes
     ----------
-    distances, demands
-        d_ij / mean d and q_i + q_j, shape (B, N', N').
+    distances
+        The distance between locations i and j, divided by the mean distance of the
+        instance, shape (B, N', N').
+    demands
+        The sum of the demands of i and j as shares of the capacity, shape (B, N', N').
     nodes, vehicles
         Which locations and vehicles are not padding, shapes (B, N') and (B, M).
     """
@@ -160,8 +167,9 @@ class MaxPoolingLayer(nn.Module):
     The paper's layer: max pooling over depot, customers and vehicles; two sublayers.
 
     The first sublayer is a linear map of the embedding h and the three pooled contexts,
-    [h; c_dep; c_cus; c_veh]. The second has one hidden layer. Each is followed by a
-    residual connection and a layer norm.
+    [h; c_dep; c_cus; c_veh]. The second sublayer is a network with one hidden layer of
+    ``hidden`` channels. Each sublayer is followed by a residual connection and a layer
+    norm.
     """
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -177,7 +185,11 @@ class MaxPoolingLayer(nn.Module):
     def forward(
         self, nodes: Tensor, vehicles: Tensor, pairs: Pairs, priming: Priming
     ) -> tuple[Tensor, Tensor]:
-        """Return the next embeddings: locations (B, N', d), vehicles (B, M, d)."""
+        """
+        Return the next embeddings of locations, (B, N', d), and vehicles, (B, M, d).
+
+        ``nodes`` and ``vehicles`` are the present embeddings, of the same shapes.
+        """
         contexts = self.contexts(nodes, vehicles, pairs, priming)
         h = torch.cat((nodes, vehicles), dim=1)  # (B, N' + M, d)
         h = self.mix_norm(h + self.mix(torch.cat((h, *contexts), dim=2)))
@@ -190,8 +202,10 @@ class MaxPoolingLayer(nn.Module):
         """
         Return the contexts c_dep, c_cus and c_veh, each of shape (B, N' + M, d).
 
-        They are maxima over the depot, the customers and the vehicles. A location also
-        counts in the maximum over its own group, with the weight β alone.
+        They are the maxima over the depot, over the customers and over the vehicles,
+        which each location and each vehicle receives. The maximum over the vehicles
+        that a vehicle receives leaves out itself. The maximum that a location receives
+        over its own group includes itself, with the weight β.
         """
         n, m = nodes.shape[1], vehicles.shape[1]
         depot = nodes[:, :1]
@@ -218,7 +232,11 @@ class MaxPoolingLayer(nn.Module):
         return c_dep, c_cus, c_veh
 
     def _pool_customers(self, nodes: Tensor, pairs: Pairs, priming: Priming) -> Tensor:
-        """Return the weighted maximum over the other customers, shape (B, N', d)."""
+        """
+        Return the weighted maximum over all other customers, for each location.
+
+        The result has shape (B, N', d).
+        """
         distances, demands, real, _ = pairs
         if self.fused and nodes.is_cuda:
             pool = torch.ops.fixedfleet.pool_primed

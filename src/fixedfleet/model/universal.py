@@ -29,7 +29,7 @@ _KINDS = (1, 2, 4, 5, 7, 8)
 @dataclass(frozen=True, kw_only=True)
 class UniversalConfig:
     """
-    The settings of a universal network.
+    The settings of a universal network, which predicts for instances of all sizes.
 
     Parameters
     ----------
@@ -90,10 +90,11 @@ class Rounds(NamedTuple):
 
 class _Scene(NamedTuple):
     """
-    The instances as the layers need them.
+    The features of a batch of instances, as the layers of the network need them.
 
-    The depot is the origin, and the mean distance between two locations is 1. Depot,
-    customers and vehicles are the T = N' + M elements that attend to each other.
+    Coordinates are relative to the depot, and the mean distance between two locations
+    is 1. Depot, customers and vehicles are the T = N' + M elements that attend to each
+    other.
     """
 
     points: Tensor  # (B, N', 2)
@@ -182,7 +183,9 @@ class UniversalNetwork(PlanNetwork):
         """
         Return the coordinates, each instance rotated by an angle of its own.
 
-        Any angle is possible, because the network treats all directions alike.
+        An instance with an odd code is also mirrored. Any angle is possible, because
+        the network treats all directions alike. The arguments are those of
+        :meth:`PlanNetwork.augment`.
         """
         return rotation(coordinates, codes)
 
@@ -202,7 +205,11 @@ class UniversalNetwork(PlanNetwork):
                 module.to(torch.bfloat16)
 
     def compile_parts(self) -> None:
-        """Compile layers and biases for each batch shape; all rounds share the code."""
+        """
+        Compile layers and attention biases for training on a GPU, once per batch shape.
+
+        All rounds share the compiled code.
+        """
         torch._dynamo.config.recompile_limit = 64
         for kind in (_Layer, _PairBias):
             compiled = torch.compile(kind.forward, dynamic=False)
@@ -214,7 +221,8 @@ class UniversalNetwork(PlanNetwork):
         """
         Return the log-probability that location j is next to customer i, (B, N, N').
 
-        ``nodes`` is false for padding, shape (B, N').
+        ``found`` is the output of the last round; ``nodes`` is false for padding,
+        (B, N').
         """
         n = nodes.shape[1]
         places = found.normed[:, :n]
@@ -226,7 +234,11 @@ class UniversalNetwork(PlanNetwork):
 
 
 class _RoundOutput(NamedTuple):
-    """The output of one round of layers."""
+    """
+    The embeddings and the prediction of one round.
+
+    T = N' + M counts depot, customers and vehicles.
+    """
 
     tokens: Tensor  # (B, T, d)
     normed: Tensor  # the same after the last norm
@@ -235,7 +247,9 @@ class _RoundOutput(NamedTuple):
 
 
 class _Round(nn.Module):
-    """One round: layers of attention, then a prediction from their result."""
+    """
+    One round of the universal network: layers of attention, then a prediction.
+    """
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -279,7 +293,12 @@ class _Round(nn.Module):
 
 
 class _PairBias(nn.Module):
-    """Computes the attention biases and two scores of each pair of elements."""
+    """
+    Computes attention biases and two scores for each pair of depot, customer, vehicle.
+
+    One score is added to the score that a vehicle serves a customer, the other to the
+    score that two locations are neighbours in a tour.
+    """
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -293,10 +312,12 @@ class _PairBias(nn.Module):
         """
         Return the attention biases of all layers, and two scores of each pair.
 
-        The biases have shape (layers, B, heads, T, T). The scores have shape
-        (B, 2, T, T); they are added to those of membership and of neighbours. The
-        channels come before the pairs, because attention needs the biases in this
-        layout; copying them into it would take longer than all matrix products.
+        The biases have shape (layers, B, heads, T, T), and the scores (B, 2, T, T), for
+        T = N' + M elements. The first score is added to the score that a vehicle serves
+        a customer, and the second to the score that two locations are neighbours.
+        ``anchors`` and ``served`` are as in :func:`_pair_features`. The channels come
+        before the pairs, because attention needs the biases in this layout; copying
+        them into it would take longer than all matrix products.
         """
         with torch.autocast(anchors.device.type, enabled=False):
             planes = _pair_features(scene, anchors, served)
@@ -314,7 +335,7 @@ def _apply_to_columns(linear: nn.Linear, columns: Tensor) -> Tensor:
 
 
 class _Layer(nn.Module):
-    """A layer: attention to all other elements, then a feed-forward step."""
+    """Attention between depot, customers and vehicles, then a feed-forward step."""
 
     def __init__(self, config: UniversalConfig) -> None:
         super().__init__()
@@ -346,7 +367,7 @@ class _Layer(nn.Module):
 
 def _make_scene(features: Features) -> _Scene:
     """
-    Return the instances as the layers need them.
+    Return the features of the instances as the layers of the network need them.
 
     Coordinates are relative to the depot and divided by the mean distance between two
     locations.
@@ -419,8 +440,9 @@ def _vehicle_features(scene: _Scene, anchors: Tensor, needed: Tensor) -> Tensor:
     Return ten features of each vehicle, shape (B, M, 10).
 
     They describe its position, its direction from the depot, whether it is needed, its
-    number, and the instance as a whole. ``anchors`` are the positions, (B, M, 2), and
-    ``needed`` says which vehicles are needed, (B, M).
+    number, and the instance as a whole. ``anchors`` and ``needed`` are the results of
+    :func:`sweep_anchors`: the positions, (B, M, 2), and a mask of the vehicles to which
+    the sweep gives customers, (B, M).
     """
     away = anchors.norm(dim=2, keepdim=True)
     number = scene.vehicles.cumsum(1) / scene.vehicles.sum(1, keepdim=True)
@@ -448,7 +470,7 @@ class _Feedback(NamedTuple):
 
 def _make_feedback(scene: _Scene, membership: Tensor) -> _Feedback:
     """
-    Return the features that the next round computes from this round's prediction.
+    Return the prediction of this round as features for the next round.
 
     ``membership`` holds the log-probabilities of this round, shape (B, N, M).
     """
@@ -478,9 +500,11 @@ def _pair_features(scene: _Scene, anchors: Tensor, served: Tensor | None) -> Ten
     """
     Return 14 features of each pair of elements, shape (B, 14, T, T).
 
-    The T = N' + M elements are depot, customers and vehicles. A vehicle's position is
-    its anchor. Among the features are distance, angle, demand, and the probability that
-    one vehicle serves both elements, which is 0 if ``served`` is None.
+    The T = N' + M elements are depot, customers and vehicles. Among the features are
+    distance, angle, demand, and the probability that one vehicle serves both elements.
+    ``anchors`` are the positions of the vehicles, (B, M, 2). ``served`` holds the
+    probabilities that vehicle k serves customer i, (B, N, M); if it is None, the
+    probability of a pair is 0.
     """
     points = torch.cat((scene.points, anchors), dim=1)
     distances = _distances(points)
@@ -510,9 +534,10 @@ def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
     """
     Return log-probabilities (B, N, M) after moving demand off overloaded vehicles.
 
-    Each step lowers the scores of every overloaded vehicle by the logarithm of its
-    expected load, in units of the capacity. This is Sinkhorn's algorithm with an upper
-    bound on the sum of each column.
+    ``logits`` are the scores of customers and vehicles, of the same shape. Each step
+    lowers the scores of every overloaded vehicle by the logarithm of its expected load,
+    in units of the capacity. This is Sinkhorn's algorithm with an upper bound on the
+    sum of each column.
     """
     logits = logits.masked_fill(~scene.vehicles[:, None], MASKED)
     price = torch.zeros_like(logits[:, :1])
@@ -523,7 +548,11 @@ def _transport(logits: Tensor, scene: _Scene, steps: int) -> Tensor:
 
 
 def _distances(points: Tensor) -> Tensor:
-    """Return distances between points (B, T, 2), with a finite gradient at 0."""
+    """
+    Return distances between points (B, T, 2), shape (B, T, T).
+
+    Unlike a plain norm, it has a finite gradient where two points are equal.
+    """
     x, y = points.unbind(2)
     x, y = x[:, :, None] - x[:, None], y[:, :, None] - y[:, None]
     return (x.square() + y.square() + 1e-12).sqrt()

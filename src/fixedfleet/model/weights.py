@@ -133,7 +133,9 @@ def load_model(
     name: str | os.PathLike[str], device: torch.device | str = "cpu"
 ) -> PlanNetwork:
     """
-    Return a network that is ready to predict: a shipped one by name, or one by path.
+    Return a network that is ready to predict.
+
+    ``name`` is the name of a shipped network, or the path of a network's file.
 
     Raises
     ------
@@ -165,7 +167,7 @@ def load_once(
     precision: Precision | None = None,
 ) -> PlanNetwork:
     """
-    Load a network as :func:`load_model` does, and cache it for later calls.
+    Return a network as :func:`load_model` does, and cache it for later calls.
 
     A file that has changed since it was cached is loaded again. If the network is to
     predict in bfloat16 on a CPU, its weights are converted once
@@ -213,14 +215,16 @@ def check_weights(
 
 
 def list_models() -> list[StoredModel]:
-    """Return the shipped networks, sorted by name."""
+    """Return the descriptions of the shipped networks, sorted by name."""
     paths = sorted(SHIPPED.glob("*.safetensors"))
     return [_describe(path, read_metadata(path)) for path in paths]
 
 
 def find_model(name: str | os.PathLike[str]) -> Path:
     """
-    Return the file of a network, by its path or by the name of a shipped one.
+    Return the path of a network's file.
+
+    ``name`` is this path, or the name of a shipped network.
 
     Raises
     ------
@@ -274,7 +278,8 @@ def named_parts(network: str, settings: Mapping[str, Any]) -> dict[str, Registry
     """
     Return the registered parts that a network needs, as name → registry.
 
-    They are the network's class, and its normalisation if it has one.
+    The parts are the network's class, and its normalisation if it has one. ``network``
+    is the registered name of the class.
     """
     found: dict[str, Registry[Any]] = {network: NETWORKS}
     if normalisation := settings.get("normalisation"):
@@ -341,7 +346,11 @@ def read_tensors(
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open a safetensors file; raise InputError if it is missing or corrupt."""
+    """
+    Return a context manager that opens a safetensors file for reading.
+
+    InputError is raised if the file is missing or corrupt.
+    """
     safetensors = require("safetensors", "network", "loading a network")
     try:
         with safetensors.safe_open(os.fspath(path), framework="pt") as file:

@@ -1,5 +1,5 @@
 """
-From a prediction Ŷ to plans: prediction, decoders, repairs.
+Turn a network's prediction Ŷ into plans: by a decoder, then by a repair.
 
 Tensors of tours have shape (B, M, N): B instances, M vehicles, N customers. A tour
 holds its customers in visiting order, then zeros. N' = N + 1 counts the depot too.

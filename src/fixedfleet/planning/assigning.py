@@ -1,4 +1,6 @@
-"""Assign customers to vehicles within the capacity: by regret, then ejection chains."""
+"""
+Assign customers to vehicles within the capacity: by regret, then by ejection chains.
+"""
 
 from __future__ import annotations
 
@@ -54,16 +56,16 @@ def assign(
     """
     Assign the customers of one instance so that the sum of their values is large.
 
-    First, customers are assigned one by one. The next one is always the customer with
-    the largest regret: the one that loses most value if it gets its second-best vehicle
+    First, customers are assigned one by one. The next customer is always the one with
+    the largest regret: the value that is lost if it gets its second-best vehicle
     instead of its best one.
 
     Then chains of moves increase the value. The first move of a chain takes a customer
-    to a better vehicle. If that overloads the vehicle, the next move takes one of its
+    to a better vehicle. If this overloads the vehicle, the next move takes one of its
     customers to any other vehicle, and so on. After each move, the total gain of the
-    chain must be positive. For each customer, the best chain that begins with it and
-    leaves no vehicle overloaded is made. This is repeated until no chain improves the
-    assignment, or WORK_LIMIT is reached.
+    chain must be positive. For each customer, all chains that begin with it and leave
+    no vehicle overloaded are compared, and the moves of the best chain are made. This
+    is repeated until no chain improves the assignment, or WORK_LIMIT is reached.
 
     Unassigned customers are treated as if vehicle M, with room for all, served them.
     Their value there is so low that chains first increase the assigned demand.
@@ -124,10 +126,12 @@ def assign(
 @compiled(_nrt=False)
 def _assign_by_regret(state: _State, customers: Any) -> None:
     """
-    Assign the customer with the largest regret, again and again, until none fits.
+    Assign customers one by one, the largest regret first, until no customer fits.
 
     Regret is the value of the best vehicle with room minus that of the second-best one.
-    Of customers with equal regret, the one with the larger demand comes first.
+    It is computed again after each assignment. Of customers with equal regret, the one
+    with the larger demand comes first. ``customers`` masks the locations that are
+    customers, shape (N',).
     """
     value, demands, vehicle = state.value, state.demands, state.vehicle
     n, m = value.shape
@@ -157,7 +161,7 @@ def _assign_by_regret(state: _State, customers: Any) -> None:
 
 @compiled(_nrt=False)
 def _move(state: _State, customer: int, k: int) -> None:
-    """Move a customer to vehicle k, or make it unassigned if k is M."""
+    """Move a customer to vehicle k; if k is M, make the customer unassigned."""
     before, m = state.vehicle[customer], len(state.room)
     if before < m:
         state.left[before] += state.demands[customer]
@@ -168,7 +172,11 @@ def _move(state: _State, customer: int, k: int) -> None:
 
 @compiled(_nrt=False)
 def _link(state: _State) -> None:
-    """Link the customers of each vehicle into a list that ends with 0."""
+    """
+    Write the customers of each vehicle to ``state.head`` and ``state.following``.
+
+    They form a linked list per vehicle, which ends with 0.
+    """
     for k in range(len(state.head)):
         state.head[k] = 0
     for customer in range(len(state.vehicle) - 1, 0, -1):
@@ -181,9 +189,10 @@ def _link(state: _State) -> None:
 @compiled(_nrt=False)
 def _improve(state: _State, customer: int) -> tuple[int, bool]:
     """
-    Make the best chain that begins with this customer, if one improves the assignment.
+    Make the moves of the best chain that begins with this customer.
 
-    Return the number of moves tried, and whether a chain was made.
+    Nothing is changed if no chain improves the assignment. Return the number of moves
+    tried, and whether the assignment was changed.
     """
     demand, before = state.demands[customer], state.vehicle[customer]
     most: Any = np.int64(0)  # with a plain 0, Numba would compile twice, for two types
@@ -218,7 +227,11 @@ def _improve(state: _State, customer: int) -> tuple[int, bool]:
 
 @compiled(_nrt=False)
 def _keep(state: _State, moves: int) -> int:
-    """Copy the first ``moves`` moves of ``path`` to ``best``, and return ``moves``."""
+    """
+    Copy the first ``moves`` moves of ``state.path`` to ``state.best``.
+
+    Return ``moves``.
+    """
     for move in range(moves):
         state.best[0, move] = state.path[0, move]
         state.best[1, move] = state.path[1, move]
@@ -230,7 +243,7 @@ def _worth(state: _State, customer: int, k: int) -> Any:
     """
     Return the value of a customer in vehicle k.
 
-    If k is M, the customer is unassigned, and its value is minus its cost.
+    If k is M, this is the value of leaving the customer unassigned, which is negative.
     """
     if k < len(state.room):
         return np.int64(state.value[customer, k])
@@ -242,7 +255,10 @@ def _explore(
     state: _State, gain: int, ejected: int, most: int, length: int
 ) -> tuple[int, int, int]:
     """
-    Try all chains that begin with the first move of ``path`` and then move ``ejected``.
+    Try all chains with a given first move and a given customer of the second move.
+
+    The first move is that of ``state.path``. A chain that is better than the best one
+    so far is copied to ``state.best``.
 
     Parameters
     ----------
@@ -292,9 +308,9 @@ def _explore(
 @compiled(_nrt=False)
 def _next_move(state: _State, level: int) -> bool:
     """
-    Let move number ``level`` of ``path`` lead to the next vehicle to try.
+    Change the vehicle of move number ``level`` of ``state.path`` to the next candidate.
 
-    Return False if all vehicles have been tried for its customer.
+    Return False if all vehicles have been tried for the customer of this move.
     """
     customer, m = state.path[0, level], len(state.room)
     before = state.vehicle[customer]
@@ -311,10 +327,11 @@ def _next_move(state: _State, level: int) -> bool:
 @compiled(_nrt=False)
 def _not_on_path(state: _State, moves: int, customer: int) -> int:
     """
-    Return the first customer of a vehicle that the moves of ``path`` do not move.
+    Return the first customer that the first ``moves`` moves of the path do not move.
 
-    The customers of the vehicle are tried from ``customer`` on; 0 is returned if there
-    is no such customer. ``moves`` is the number of moves in ``path``.
+    The search begins with ``customer`` and continues with the customers that follow it
+    in the list of its vehicle. The result is 0 if all of them are moved. The path is
+    ``state.path``.
     """
     while customer:
         on = False
@@ -329,10 +346,10 @@ def _not_on_path(state: _State, moves: int, customer: int) -> int:
 @compiled(_nrt=False)
 def _overloaded(state: _State, moves: int) -> int:
     """
-    Return a vehicle that is overloaded after the first ``moves`` moves of ``path``.
+    Return a vehicle that is overloaded after the first moves of ``state.path``, or −1.
 
-    Of several such vehicles, it is the one to which the latest move leads. If there is
-    none, −1 is returned.
+    ``moves`` is the number of these moves. Of several overloaded vehicles, the one to
+    which the latest move leads is returned.
     """
     for last in range(moves - 1, -1, -1):
         k = state.path[1, last]
@@ -343,7 +360,11 @@ def _overloaded(state: _State, moves: int) -> int:
 
 @compiled(_nrt=False)
 def _left_after(state: _State, moves: int, k: int) -> Any:
-    """Return the room left in vehicle k after the first ``moves`` moves of ``path``."""
+    """
+    Return the room left in vehicle k after the first moves of ``state.path``.
+
+    ``moves`` is the number of these moves.
+    """
     left = state.left[k]
     for move in range(moves):
         customer = state.path[0, move]

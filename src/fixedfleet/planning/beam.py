@@ -79,7 +79,11 @@ def _search(prediction: Prediction, width: int) -> Tensor:
 
 
 def _first_plans(prediction: Prediction, width: int) -> _Plans:
-    """Return an empty plan per instance, and width − 1 unused rows of score −inf."""
+    """
+    Return the first beam: for each instance, an empty plan and width − 1 unused rows.
+
+    Unused rows have the score −inf.
+    """
     owner = prediction.rows.repeat_interleave(width)
     room = pad(prediction.room, (0, 1), value=-1)[owner]
     need = torch.where(prediction.customers, prediction.demands, NEVER)[owner]
@@ -99,11 +103,13 @@ def _likeliest(
     """
     Return the ``width`` likeliest extensions of the partial plans of each instance.
 
+    An extension adds one location to a partial plan.
+
     Returns
     -------
     tuple
-        The scores of the extended plans, the rows of the plans that are extended, and
-        their next locations, each of shape (W,).
+        For each extension its score, the row of the partial plan that it extends, and
+        the location that it adds, each of shape (W,).
     """
     size = prediction.locations
     current = plans.vehicle.clamp(max=prediction.fleet - 1)
@@ -128,7 +134,8 @@ def _extend(
     """
     Return the extended plans: row i is plan ``parent[i]`` with ``target[i]`` visited.
 
-    ``score`` holds the scores of the extended plans. All three have shape (W,).
+    ``score`` holds the scores of the extended plans. ``score``, ``parent`` and
+    ``target`` have shape (W,).
     """
     home = target == 0
     mark = torch.where(home, ALWAYS, NEVER)[:, None]

@@ -66,7 +66,7 @@ def decode(
     repair: RepairMethod | RepairOptions = "room",
 ) -> PlanBatch:
     """
-    Turn a prediction into a batch of plans.
+    Return the plans that a decoder and a repair make from a prediction.
 
     The arguments are those of :meth:`Prediction.decode`. An instance gets the same plan
     alone as in a padded batch.

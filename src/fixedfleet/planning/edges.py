@@ -19,11 +19,12 @@ __all__ = ["edge_tours"]
 
 def edge_tours(prediction: Prediction) -> Tensor:
     """
-    Return tours (B, M, N), built by taking the likeliest possible edge again and again.
+    Return tours (B, M, N), built from single edges, the likeliest edge first.
 
-    An edge assigns its customers to its vehicle. The edges of a vehicle form paths,
-    which are joined to one tour at the end. A customer is left unserved only if no
-    vehicle that may serve it has room.
+    Each step takes the likeliest edge that is still possible. An edge assigns its
+    customers to its vehicle. The edges of a vehicle form paths, which are joined to one
+    tour at the end. A customer is left unserved only if all vehicles that Ŷ allows for
+    it are full.
     """
     scores = prediction.edges.flatten(1)  # (B, M · N' · N')
     order = scores.sort(dim=1, descending=True, stable=True).indices
@@ -42,10 +43,10 @@ def _join(edges: Any, demands: Any, customers: Any, left: Any, tours: Any) -> No
     """
     Build the tours of one instance from its edges, and write them to ``tours``.
 
-    ``edges`` holds the indices of edges in a flat Ŷ, the likeliest first. Each edge is
-    considered once: if it is not possible now, it will not be possible later. ``left``
-    is the room left in each vehicle. Inside this function, each vehicle has a depot of
-    its own: that of vehicle k is location N' + k.
+    ``edges`` holds the indices of the edges in the flattened Ŷ, the likeliest first.
+    Each edge is considered once, because an edge that is not possible stays impossible.
+    ``left`` is the room left in each vehicle. Inside this function, each vehicle has a
+    depot of its own: the depot of vehicle k is location N' + k.
     """
     n, m = len(demands), len(left)
     vehicle = np.full(n, m)
@@ -76,10 +77,11 @@ def _join(edges: Any, demands: Any, customers: Any, left: Any, tours: Any) -> No
 @compiled()
 def _closes(after: Any, before: Any, start: int, end: int, n: int) -> bool:
     """
-    Return whether an edge would close a cycle of customers or complete a tour.
+    Return whether the edge from start to end closes a cycle of customers or a tour.
 
-    Edges that complete a tour are not taken, because then no other customer could join
-    it.
+    Edges that close a tour are not taken, because then no other customer could join the
+    tour. ``after`` and ``before`` hold the successor and the predecessor of each
+    location, and 0 where there is none. Locations from ``n`` on are depots.
     """
     last = end
     while last < n and after[last]:
@@ -93,10 +95,10 @@ def _closes(after: Any, before: Any, start: int, end: int, n: int) -> bool:
 @compiled()
 def _write(after: Any, before: Any, depot: int, tour: Any) -> None:
     """
-    Write one tour: the path that leaves its depot, then the path that returns there.
+    Write one tour: the path that leaves the depot, then the path that returns to it.
 
     ``after`` and ``before`` hold the successor and the predecessor of each location,
-    and 0 where there is none.
+    and 0 where there is none. ``tour`` receives the customers.
     """
     returning = before[depot]
     while before[returning]:

@@ -38,7 +38,7 @@ def greedy_tours(prediction: Prediction) -> Tensor:
 
     The vehicles drive one after the other. At each location, a vehicle can go to the
     depot or to any unserved customer that it has room for. It follows the likeliest of
-    these edges. If this one leads to the depot, the tour ends.
+    these edges. The tour ends when this edge leads to the depot.
     """
     return follow_edges(
         prediction.edges, prediction.demands, prediction.customers, prediction.room
@@ -107,7 +107,8 @@ def capacity_violation(prediction: Prediction) -> Tensor:
     """
     Return by how much the tours of :func:`pseudo_greedy` exceed the capacity.
 
-    The result is the mean overload of all vehicles, as a share of the capacity, (B,).
+    The result is the mean overload of the vehicles of each instance, as a share of the
+    capacity, shape (B,).
     """
     loads = tour_loads(pseudo_greedy(prediction), prediction.demands)
     excess = (loads - prediction.capacity[:, None]).clamp_min(0).double().sum(1)

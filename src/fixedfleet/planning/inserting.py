@@ -29,7 +29,7 @@ def insert_all(
     """
     Insert each customer where it adds the least length; change the tours in place.
 
-    A customer for which no tour has room stays unserved.
+    A customer for which no tour has room stays unserved. K is the number of tours.
 
     Parameters
     ----------
@@ -40,9 +40,10 @@ def insert_all(
         for a tour beyond the fleet, which is used only if a customer fits into no other
         tour.
     rows, customers
-        The instance and the number of each customer, in the order of insertion.
+        The customers to insert, in the order of insertion: the row of the instance, and
+        the number of the customer in it.
     demands, capacity
-        Whole numbers, shapes (B, N') and (B,).
+        Demands and capacities as whole numbers, shapes (B, N') and (B,).
     distances
         Distances between locations, shape (B, N', N').
     """
@@ -66,7 +67,8 @@ def _cheapest_place(
     """
     Return the tour and the position in it where the customer adds the least length.
 
-    Only tours with room are considered. If none has room, the result is (0, 0).
+    Only tours with room are considered: ``room`` is the room left in each tour of one
+    instance. If no tour has room, the result is (0, 0).
     """
     least, best = np.inf, (0, 0)
     for k in range(len(room)):

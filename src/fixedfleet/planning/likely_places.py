@@ -67,8 +67,8 @@ def add_tours(prediction: Prediction, tours: Tensor) -> Tensor:
     """
     Return the tours, and additional tours for the customers that they do not serve.
 
-    The additional tours serve these customers in the order of their numbers. A tour
-    ends where the next customer would exceed the capacity. A customer whose demand
+    The additional tours serve these customers in the order of their numbers. A new tour
+    begins when the next customer would exceed the capacity. A customer whose demand
     exceeds the capacity stays unserved.
     """
     waiting = _unserved(prediction, tours)
@@ -96,12 +96,12 @@ def _in_turn(
     waiting: Tensor, demands: Tensor | None = None
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """
-    Yield the first unserved customer of every instance, then the second ones, and on.
+    Yield the first unserved customer of each instance, then the second, and so on.
 
-    Each item is a pair: the instances that still have such a customer, and the customer
-    of each of them. Customers are sorted by number or, if ``demands`` are given, by
-    falling demand. ``waiting`` is true for unserved customers. Both arguments have
-    shape (B, N').
+    This generator yields pairs: the rows of the instances that have another unserved
+    customer, and this customer of each. Customers are sorted by number or, if
+    ``demands`` are given, by falling demand. ``waiting`` is true for unserved
+    customers. Both arguments have shape (B, N').
     """
     key = torch.zeros_like(waiting, dtype=torch.int64) if demands is None else -demands
     key = key.masked_fill(~waiting, torch.iinfo(torch.int64).max)
@@ -114,30 +114,32 @@ def _in_turn(
 
 def _after_likeliest(into: Tensor, tour: Tensor) -> Tensor:
     """
-    Return the position after the likeliest predecessor on each tour, shape (B,).
+    Return the position after a customer's likeliest predecessor on a tour, shape (B,).
 
-    ``into`` holds the scores of the edges into the customer, (B, N'), and ``tour`` the
-    tours, (B, N).
+    ``into`` holds the scores of the edges into the customer of each instance, (B, N'),
+    and ``tour`` holds the tours, (B, N).
     """
     return _likeliest_position(into, pad(tour, (1, 0)), tour)
 
 
 def _before_likeliest(onward: Tensor, tour: Tensor) -> Tensor:
     """
-    Return the position before the likeliest successor on each tour, shape (B,).
+    Return the position before a customer's likeliest successor on a tour, shape (B,).
 
-    ``onward`` holds the scores of the edges out of the customer, (B, N'), and ``tour``
-    the tours, (B, N).
+    ``onward`` holds the scores of the edges out of the customer of each instance,
+    (B, N'), and ``tour`` holds the tours, (B, N).
     """
     return _likeliest_position(onward, pad(tour, (0, 1)), tour)
 
 
 def _likeliest_position(edges: Tensor, stops: Tensor, tour: Tensor) -> Tensor:
     """
-    Return the position of the likeliest neighbour on each tour, shape (B,).
+    Return the index of the likeliest neighbour of a customer in ``stops``, shape (B,).
 
-    A tour of L customers has L + 1 neighbours, with the depot before or after them.
-    ``stops`` are these neighbours, and ``edges`` the scores of the edges to them.
+    A customer can be inserted next to any of the L customers of a tour, or next to the
+    depot. ``stops`` holds these L + 1 locations of each tour, then zeros, (B, N + 1).
+    ``edges`` holds the scores of the edges between the customer and all locations,
+    (B, N').
     """
     number = torch.arange(stops.shape[1], device=stops.device)
     beyond = number > (tour > 0).sum(1, keepdim=True)
@@ -151,7 +153,7 @@ def _insert(
     insertions: tuple[Tensor, Tensor, Tensor, Tensor],
 ) -> None:
     """
-    Insert customers into tours, in place; skip those that do not fit.
+    Insert customers into tours, in place; skip customers that do not fit.
 
     ``left`` is the room left in each tour, (B, M). ``insertions`` are four tensors of
     equal length: instance, vehicle, customer, and position in the tour.

@@ -70,10 +70,10 @@ def plan_members(prediction: Prediction, value: Tensor) -> Tensor:
     """
     Return tours (B, M, N) that give customers to vehicles of high value.
 
-    The sum of the values of all customers is maximised approximately, within the
-    capacity. ``value`` has a whole number for each location in each vehicle, shape
-    (B, N', M). On a GPU, a CUDA kernel is used if CuPy is installed; otherwise the CPU
-    computes the same result.
+    ``value`` has a whole number for each location in each vehicle, shape (B, N', M).
+    The sum of the values of all customers in their vehicles is maximised approximately,
+    within the capacity. On a GPU, a CUDA kernel is used if CuPy is installed; otherwise
+    the CPU computes the same result.
     """
     arrays = member_arrays(prediction, value)
     shape = len(prediction), prediction.fleet, prediction.locations - 1
@@ -84,7 +84,11 @@ def plan_members(prediction: Prediction, value: Tensor) -> Tensor:
 
 
 class MemberArrays(NamedTuple):
-    """The inputs of membership decoding, the same on a CPU and on a GPU."""
+    """
+    The inputs of membership decoding, the same on a CPU and on a GPU.
+
+    Fields without a comment are as in :class:`Prediction`.
+    """
 
     value: Tensor  # int32, (B, N', M)
     order: Tensor  # the vehicles of each location, best value first, int16, (B, N', M)

@@ -40,7 +40,8 @@ def launch(
     Start the kernel; return False if CuPy is missing or an instance is too large.
 
     The inputs are :class:`fixedfleet.planning.membership.MemberArrays`, all on one GPU.
-    The tours are written to ``routes``, which holds zeros of shape (B, M, N) before.
+    The tours are written to ``routes``, shape (B, M, N), which must be filled with
+    zeros before the call.
     """
     count, locations, fleet = value.shape
     memory = shared_bytes(locations, fleet)

@@ -1,4 +1,4 @@
-"""Plan instances by a network: predict, decode and repair."""
+"""Plan instances with a network: predict, decode and repair."""
 
 from __future__ import annotations
 
@@ -54,11 +54,12 @@ class PlansByNetwork:
         The time of each step (``network``, ``decoding``, ``repair``, ``passes``) for
         all instances together, in seconds.
     left_early
-        How many customers the decoder left unserved although a vehicle had room for
-        them, before any repair, shape (B,). With several symmetries, only the first is
-        counted.
+        How many customers of each instance the decoder left unserved although a vehicle
+        had room for them, shape (B,). They are counted before the repair, and with
+        several symmetries only for the first one.
     left_full
-        The same for the customers for which no vehicle had room.
+        How many customers of each instance the decoder left unserved because no vehicle
+        had room for them, shape (B,), counted in the same way.
     """
 
     plans: PlanBatch
@@ -79,14 +80,14 @@ def plan_by_network(
     precision: Precision | None = None,
 ) -> PlansByNetwork:
     """
-    Plan instances by a network, without a search.
+    Plan instances with a network, without a search.
 
     Parameters
     ----------
     instances
         The instances, with coordinates; their sizes may differ.
     model
-        The name of a shipped network, or the path of one.
+        The name of a shipped network, or the path of a network's file.
     device
         Where to predict and decode: ``cpu``, ``cuda`` or ``cuda:1``.
     decoding
@@ -157,7 +158,7 @@ class _Clock:
         self._begin = time.perf_counter()
 
     def close(self, part: str) -> None:
-        """Add the time since the last call to the named step."""
+        """End the named step: add to it the time since the previous step ended."""
         if self._device != "cpu":
             torch.cuda.synchronize(self._device)
         now = time.perf_counter()
@@ -175,8 +176,9 @@ def _best_of_views(
     """
     Return the best plan of each instance over all views, and two counts per instance.
 
-    ``views`` are predictions for the instances, rotated and mirrored. The counts are
-    those of :func:`_count_left_out` for the first view, shape (2, B).
+    A view is an instance that is rotated or mirrored by a symmetry of the square;
+    ``views`` yields the predictions for them, one symmetry after the other. The counts
+    are those of :func:`_count_left_out` for the first view, shape (2, B).
     """
     found: list[PlanBatch] = []
     for prediction in views:
@@ -194,9 +196,10 @@ def _best_of_views(
 
 def _count_left_out(prediction: Prediction, tours: Tensor) -> NDArray[np.int64]:
     """
-    Count the unserved customers that fit into some vehicle, and those that do not.
+    Return two counts of unserved customers for each instance, shape (2, B).
 
-    The result has shape (2, B).
+    The first counts the customers that fit into some vehicle, the second those that do
+    not fit into any.
     """
     unserved = unserved_customers(tours, prediction.customers)
     room = prediction.room - tour_loads(tours, prediction.demands)
@@ -210,8 +213,8 @@ def _best(batch: InstanceBatch, found: list[PlanBatch]) -> PlanBatch:
     """
     Return the best plan of each instance; ``found`` holds one batch of plans per view.
 
-    The best plan serves most customers; of several such plans, it exceeds the fleet
-    least; of those, it is the shortest.
+    The best plan serves most customers. Ties are broken by the number of tours beyond
+    the fleet, then by the length.
     """
     if len(found) == 1:
         return found[0]
@@ -231,7 +234,7 @@ def _portions(
 
     Smaller instances come first. The portions are as large as possible, because a GPU
     decodes many instances in the time of the slowest one. ``memory`` is in bytes;
-    ``edges`` says whether decoding needs all M·N'² edges.
+    ``edges`` says whether the decoder needs log Ŷ of all M·N'² edges.
     """
     rows = np.argsort(instances.sizes, kind="stable")
     if not len(rows):

@@ -42,10 +42,10 @@ def order_tours(
 @compiled()
 def _insert_farthest(distances: Any, stops: Any) -> tuple[Any, float]:
     """
-    Return a tour through these stops, built by farthest insertion.
+    Return a tour built by farthest insertion, and its largest distance from the depot.
 
-    Also return the largest distance between the depot and a stop. The tour begins and
-    ends with the depot, shape (stops + 2,).
+    The tour begins and ends with the depot and visits all ``stops``; its array has
+    len(stops) + 2 entries. The distance is the largest between the depot and a stop.
     """
     tour = np.zeros(len(stops) + 2, np.int64)
     near, scale = np.zeros(len(stops)), 0.0  # the distances from the tour so far
@@ -77,7 +77,8 @@ def _shorten(distances: Any, tour: Any, scale: float) -> None:
     Improve a tour in place by 2-opt and Or-opt, until no change shortens it.
 
     Each step makes the change that saves most. ``scale`` is the largest distance
-    between the depot and a stop.
+    between the depot and a stop. Savings that are tiny compared with it are taken for
+    rounding errors.
     """
     count = len(tour) - 2
     turn = np.zeros(count + 1)
@@ -104,8 +105,9 @@ def _saving(distances: Any, tour: Any, turn: Any, i: int, p: int) -> tuple[float
     Return the length saved by the best change at positions i and p, and its kind.
 
     Kind 0 reverses the stops from i to p. Kind 2l − 1 moves the l stops that begin at i
-    to the position after p. Kind 2l does the same and also reverses them. ``turn`` has
-    the extra length of driving backwards from each position to the depot.
+    to the position after p. Kind 2l does the same and also reverses them. ``turn[p]``
+    is how much longer it is to drive from position p back to the depot, along the same
+    stops, than from the depot to p.
     """
     a, b = tour[i - 1], tour[i]
     x, y = tour[p], tour[min(p + 1, len(tour) - 1)]

@@ -70,10 +70,11 @@ def predict(
         Where to predict: ``cpu``, ``cuda`` or ``cuda:1``. It is ignored if ``model`` is
         a network object, which predicts on the device of its weights.
     precision
-        Precision of matrix products: ``bf16``, or ``tf32`` or ``fp32`` for what torch
-        is set to. Default: ``bf16`` on a GPU. On a CPU with AVX512-BF16 instructions,
-        also ``bf16`` for a universal network that is given by its name or path.
-        Otherwise ``fp32``.
+        Precision of matrix products: ``bf16``, ``tf32`` or ``fp32``. The last two use
+        the precision that ``torch.set_float32_matmul_precision`` has set. Default:
+        ``bf16`` on a GPU. On a CPU with AVX512-BF16 instructions, the default is also
+        ``bf16`` for a universal network that is given by its name or path. Otherwise it
+        is ``fp32``.
 
     Raises
     ------
@@ -105,8 +106,8 @@ def predict_views(
     Yield predictions for the same instances, rotated and mirrored.
 
     The first prediction is for the instances as they are. ``symmetries``, from 1 to 8,
-    is the number of predictions; each uses another symmetry of the square. For the
-    other arguments see :func:`predict`.
+    is the number of predictions; each of them is for another symmetry of the square.
+    For the other arguments see :func:`predict`.
     """
     device = next(network.parameters()).device
     batch = collate(instances, device)
@@ -134,10 +135,10 @@ def predict_views(
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
     """
-    Return a prediction, without a network, in which given plans are certain.
+    Return a prediction, made without a network, in which given plans are certain.
 
-    The vehicle that serves a customer in the plan has probability 1. For all other
-    vehicles, and for customers in no tour, the probability is close to 0. Decoding this
+    A vehicle serves the customers of its tour in the plan with probability 1. All other
+    probabilities that a vehicle serves a customer are close to 0. Decoding this
     prediction by membership shows what decoding alone changes: it orders the tours of a
     plan by distance.
     """
@@ -161,11 +162,11 @@ def _predict_part(
     count: int,
 ) -> Tensor | Factors:
     """
-    Return the prediction for ``count`` instances from ``begin`` on: log Ŷ or Factors.
+    Return log Ŷ or Factors for ``count`` instances of a batch, from ``begin`` on.
 
-    The network computes without the padding that only the other instances need. This
-    saves time if the instances are sorted by size. The result is padded to the size of
-    the whole batch.
+    Padding that only the other instances of the batch need is removed before the
+    network predicts. This saves time if the instances are sorted by size. The result is
+    padded to the size of the whole batch.
     """
     rows = slice(begin, begin + count)
     nodes = int(instances.sizes[rows].max()) + 1

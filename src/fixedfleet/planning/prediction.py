@@ -35,9 +35,9 @@ class Prediction:
     """
     The plans that a network predicts for a batch of instances, as tensors.
 
-    :func:`predict` returns one. :meth:`plot` draws it and :meth:`decode` turns it into
-    plans. You can also make one from your own Ŷ. ``prediction[3]`` is the prediction
-    for one instance, ``prediction[:10]`` for some of them.
+    :func:`predict` returns a prediction. :meth:`plot` draws it and :meth:`decode` turns
+    it into plans. You can also make a prediction from your own Ŷ. ``prediction[3]`` is
+    the prediction for one instance, ``prediction[:10]`` for some of them.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class Prediction:
 
     @cached_property
     def edges(self) -> Tensor:
-        """log Ŷ, shape (B, M, N', N'), computed from the factors if necessary."""
+        """log Ŷ, shape (B, M, N', N'), computed from :class:`Factors` if necessary."""
         logs = self.log_probs
         return logs.edges() if isinstance(logs, Factors) else logs
 

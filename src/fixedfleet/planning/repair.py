@@ -68,8 +68,8 @@ def repair_tours(
     """
     Return the tours with the unserved customers inserted, shape (B, K, N).
 
-    The customers that are already served stay in their tours, in the same order. Only
-    the method ``room`` changes this, if the others do not fit otherwise. K is the
+    Customers that are already served stay in their tours, in the same order. The method
+    ``room`` changes this only if an unserved customer fits into no tour. K is the
     number of vehicles M; with ``options.guarantee``, it may be larger.
 
     Raises
@@ -106,9 +106,11 @@ def _repair_at_least_detour(
     prediction: Prediction, tours: Tensor, guarantee: bool
 ) -> Tensor:
     """
-    Repair by ``room``: insert each customer at the least detour, on a CPU.
+    Return the tours after the repair ``room``, which is computed on a CPU.
 
-    If no tour has room for a customer, customers are moved between tours.
+    Each customer is inserted at the least detour. If no tour has room for a customer,
+    customers are moved between tours. With ``guarantee``, customers that still do not
+    fit get tours beyond the fleet.
     """
     found = _insert_cheapest(prediction, tours.cpu())
     stuck = _unserved(prediction, found).any(1)
@@ -137,9 +139,9 @@ def _insert_cheapest(prediction: Prediction, tours: Tensor) -> Tensor:
     """
     Return the tours with unserved customers inserted at the least detour.
 
-    A customer for which no tour has room stays unserved. ``tours`` may have more rows
-    than the fleet has vehicles; these must be empty, and one is used only if a customer
-    fits into no other tour.
+    A customer for which no tour has room stays unserved. ``tours`` may have more tours
+    than the fleet has vehicles. These additional tours must be empty; they are used
+    only for customers that fit into no other tour.
     """
     from fixedfleet.planning.inserting import SPARE, insert_all  # Numba loads slowly
 

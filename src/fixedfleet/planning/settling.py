@@ -32,7 +32,7 @@ def settle_tours(prediction: Prediction, tours: Tensor) -> Tensor:
 
     First, a tabu search finds a vehicle for every customer within the capacity. Then
     chains of moves improve the assignment, and the tours are ordered, as in decoding by
-    membership. If the tabu search fails, the tours of this plan are not changed. The
+    membership. If the tabu search fails for an instance, its tours are not changed. The
     tours are on the CPU, shape (B, M, N).
     """
     arrays = member_arrays(prediction, membership_scores(prediction))
@@ -59,11 +59,12 @@ def settle(
     room: NDArray[np.int64],
 ) -> bool:
     """
-    Assign all customers of one instance within the capacity; return False if it fails.
+    Assign all customers of one instance within the capacity; return whether it worked.
 
     Each customer without a vehicle gets its best vehicle, even if this overloads the
     vehicle. A tabu search removes the overload, and loses as little value as it can. If
-    it fails, it starts again from an assignment in which large demands came first.
+    the search fails, it starts again from an assignment in which the customers with the
+    largest demands were assigned first.
 
     Parameters
     ----------
@@ -90,9 +91,10 @@ def _assign_rest(
     order: Any, demands: Any, customers: Any, room: Any, vehicle: Any
 ) -> Any:
     """
-    Assign each customer without a vehicle to its best one; return the room left.
+    Assign each customer without a vehicle to its best vehicle; return the room left.
 
-    The room left in each vehicle has shape (M,). It is negative for an overload.
+    The room left in each vehicle has shape (M,). It is negative if the vehicle is
+    overloaded.
     """
     left = np.maximum(room, 0)
     for customer in np.flatnonzero(customers):
@@ -112,7 +114,8 @@ def _assign_large_first(
     """
     Assign all customers anew, the largest demand first.
 
-    Each gets its best vehicle that has room. If none has, it stays without a vehicle.
+    Each customer gets its best vehicle that has room. If no vehicle has room, the
+    customer stays without a vehicle.
     """
     left = room.copy()
     for customer in np.argsort(-demands, kind="mergesort"):
@@ -136,8 +139,8 @@ def _remove_overload(
     Each step moves a customer out of an overloaded vehicle, or exchanges it for a
     customer with a smaller demand. The move with the least cost is made. Its cost is
     the value that is lost, plus ``weight`` times the overload that is added. The weight
-    grows from step to step. ``left`` is the room left in each vehicle, shape (M,); it
-    and ``vehicle`` are changed in place.
+    grows from step to step. ``left`` is the room left in each vehicle, shape (M,);
+    ``left`` and ``vehicle`` are changed in place.
     """
     # The step until which a customer may not return to a vehicle, shape (N', M).
     tabu = np.zeros(value.shape, np.int64)
@@ -178,8 +181,11 @@ def _best_move(
     """
     Return the best move out of the overloaded vehicle k, as (i, j, h).
 
-    Customer i moves from vehicle k to h, and customer j from h to k. If j is 0, nobody
-    moves to k. If h is −1, no move is possible.
+    Customer i moves from vehicle k to vehicle h, and customer j from h to k. If j is 0,
+    no customer moves to k. If h is −1, no move is possible. ``step`` is the number of
+    the present step of the search, and ``tabu`` the step until which a customer may not
+    return to a vehicle, (N', M). The other arguments are those of
+    :func:`_remove_overload`.
     """
     n, m = value.shape
     least, best = np.inf, (0, 0, -1)
@@ -206,6 +212,10 @@ def _best_move(
 
 @compiled(_nrt=False)
 def _added_overload(left: Any, k: int, h: int, shift: int) -> Any:
-    """Return by how much the overload grows if the load ``shift`` moves from k to h."""
+    """
+    Return how much the total overload grows if a load moves from vehicle k to h.
+
+    ``shift`` is this load, and ``left`` is the room left in each vehicle, shape (M,).
+    """
     before = min(0, left[k]) + min(0, left[h])
     return before - min(0, left[k] + shift) - min(0, left[h] - shift)

@@ -28,11 +28,12 @@ def replan_groups(
     passes: int,
 ) -> PlanBatch:
     """
-    Plan groups of neighbouring tours again; keep the new tours if they are shorter.
+    Return the plans after planning groups of neighbouring tours again.
 
     In each pass, the tours of an instance are sorted by their direction from the depot
-    and divided into groups. The function ``plan`` plans each group as an instance. In
-    the next pass, the groups begin one tour later.
+    and divided into groups. The function ``plan`` plans each group as an instance. New
+    tours are kept if they are shorter. In the next pass, the groups begin one tour
+    later.
     """
     for number in range(passes):
         size = _FIRST if number == 0 else _LATER
@@ -162,7 +163,7 @@ def _put_back(
     better: NDArray[np.int64],
 ) -> PlanBatch:
     """
-    Return the plans in which new tours replace those of the better groups.
+    Return the plans after replacing the tours of some groups by new tours.
 
     ``found`` has the new tours of each group, and ``better`` the numbers of the groups
     to replace. ``rows``, ``groups`` and ``customers`` are as in :func:`take_groups`.

@@ -1,4 +1,6 @@
-"""Solve the linear assignments of a whole batch exactly; on a GPU by a kernel."""
+"""
+Solve the linear assignment problems of a whole batch exactly; on a GPU by a kernel.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ _APART = 1e5  # cost of matching a vehicle with padding: more than any plan cost
 
 def match_tours(costs: Tensor, vehicles: Tensor) -> Tensor:
     """
-    Match each vehicle with a tour of the label; return the tours, shape (B, M, 1).
+    Return the tour of the label that each vehicle is matched with, shape (B, M, 1).
 
-    The total cost is as small as possible. There are as many tours as vehicles, so
+    The matching has the least total cost. There are as many tours as vehicles, so
     padding is matched with padding.
 
     Parameters
@@ -33,10 +35,10 @@ def match_tours(costs: Tensor, vehicles: Tensor) -> Tensor:
 
 def assign(cost: Tensor) -> Tensor:
     """
-    Match rows to columns of costs (B, M, M) at the least total cost, exactly.
+    Return the column that each row is matched with at the least total cost, (B, M).
 
-    Return the column of each row, shape (B, M). On a GPU, a kernel solves all instances
-    side by side; on a CPU, SciPy solves one after the other.
+    ``cost`` has shape (B, M, M), and the matching is exact. On a GPU, a kernel solves
+    all instances side by side; on a CPU, SciPy solves one after the other.
     """
     # NaN and infinite costs could break the kernel, so they are replaced. The trainer
     # still notices them, because the loss is not finite either.

@@ -9,7 +9,11 @@ __all__ = ["solve_assignments"]
 
 @triton.jit
 def _pick(values, offsets, index):
-    """Return the element of a vector at an index known only at run time."""
+    """
+    Return the element of a vector at an index that is known only at run time.
+
+    ``offsets`` are the numbers 0, 1, 2, … of the vector's elements.
+    """
     return tl.sum(tl.where(offsets == index, values, tl.zeros_like(values)), axis=0)
 
 
@@ -20,8 +24,8 @@ def solve_assignments(cost_ptr, column_ptr, m: tl.constexpr, BLOCK: tl.constexpr
 
     This is Jonker and Volgenant's algorithm. Each program solves one assignment of m
     rows and m columns. Each lane of a program is a column: it holds the row matched to
-    the column, the dual variable ``u`` of that row, the dual variable ``v`` of the
-    column, and the column before it on the augmenting path. Rows are added one after
+    the column, the dual variable ``u`` of this row, the dual variable ``v`` of the
+    column, and the previous column on the augmenting path. Rows are added one after
     another. A path has at most m columns, so the loops end for any costs.
     """
     cost_ptr += tl.program_id(0).to(tl.int64) * m * m

@@ -49,7 +49,7 @@ class Position:
     epoch, step
         The number of epochs done, and of steps done within the current epoch.
     seconds
-        The time of all steps so far.
+        The time that all steps so far have taken, in seconds.
     seed
         The seed of the training.
     fingerprint
@@ -97,9 +97,10 @@ def read_checkpoint(
     fingerprint: str,
 ) -> tuple[dict[str, Tensor], Position]:
     """
-    Return the tensors and the progress of a checkpoint.
+    Return the tensors and the progress that a checkpoint holds.
 
-    The other arguments describe this training, which is to continue from it.
+    ``tensors``, ``preset``, ``seed`` and ``fingerprint`` describe the training that is
+    to continue from the checkpoint.
 
     Raises
     ------
@@ -143,12 +144,16 @@ def read_checkpoint(
 
 def read_weights(source: str | os.PathLike[str], preset: Preset) -> dict[str, Tensor]:
     """
-    Return the weights of a network to start from, by the names of :class:`Stepper`.
+    Return the weights of a network to start from, by name.
+
+    The names are those of :meth:`Stepper.tensors`. ``source`` is the network's file, or
+    the name of a shipped network.
 
     Raises
     ------
     InputError
-        If there is no such network, its file is corrupt, or its configuration differs.
+        If there is no such network, if its file is corrupt, or if its class or settings
+        differ from those of the preset.
     """
     network = load_model(source)
     theirs, mine = asdict(network.config), asdict(preset.model)
@@ -174,7 +179,9 @@ def read_weights(source: str | os.PathLike[str], preset: Preset) -> dict[str, Te
 def _compare_settings(
     path: str | os.PathLike[str], settings: Mapping[str, Any], preset: Preset
 ) -> None:
-    """Raise InputError if a checkpoint was made with other settings."""
+    """
+    Raise InputError if the settings in a checkpoint differ from those of the preset.
+    """
     mine = preset.to_dict()
     for table in ("model", "loss", "training"):
         theirs = settings.get(table, {})

@@ -1,4 +1,8 @@
-"""Compute the loads of pseudo-greedy plans; on a GPU by a single kernel."""
+"""
+Compute the loads of pseudo-greedy plans; on a GPU by a single kernel.
+
+A pseudo-greedy plan follows the likeliest edges and ignores the capacity.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,12 @@ def greedy_loads(
     log_probs: Tensor, units: Tensor, customers: Tensor, vehicles: Tensor
 ) -> Tensor:
     """
-    Return the loads (B, M) of the vehicles in the pseudo-greedy plan.
+    Return the loads of the vehicles in the pseudo-greedy plan, shape (B, M).
 
-    The plan is that of :func:`fixedfleet.planning.pseudo_greedy`. No values are
-    checked, because that would wait for the GPU. On a GPU, a Triton kernel computes the
-    loads, with one program per instance.
+    The plan is that of :func:`fixedfleet.planning.pseudo_greedy`. The loads are whole
+    numbers, in the units of the demands. The arguments are not checked for NaN, because
+    a check would wait for the GPU. On a GPU, a Triton kernel computes the loads, with
+    one program per instance.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Triton kernel: the loads of the pseudo-greedy plans of a batch."""
+"""
+Triton kernel: the loads of the pseudo-greedy plans of a batch.
+
+A pseudo-greedy plan follows the likeliest edges and ignores the capacity.
+"""
 # mypy: ignore-errors
 
 import triton
@@ -19,13 +23,14 @@ def walk_greedily(
     BLOCK: tl.constexpr,
 ):
     """
-    Write the vehicles' loads in the plan that follows the likeliest edges.
+    Write the loads of the vehicles in the plan that follows the likeliest edges.
 
     The capacity is ignored. Each program computes the plan of one instance, and each of
-    its lanes is a location. One vehicle after the other goes to the likeliest of the
-    depot and the unserved customers, again and again, until that is the depot. Of equal
-    scores, the first location is taken; NaN counts as the lowest score. Every step but
-    the last of a tour serves a customer, so the loops end for any scores.
+    its lanes is a location. The vehicles drive one after the other. From each location,
+    a vehicle goes to the likeliest location among the depot and the unserved customers.
+    Its tour ends at the depot. Of equal scores, the first location is taken; NaN counts
+    as the lowest score. Every step but the last of a tour serves a customer, so the
+    loops end for any scores.
     """
     instance = tl.program_id(0).to(tl.int64)
     log_probs_ptr += instance * m * n * n

@@ -63,9 +63,9 @@ def _choose_groups(
     instances: InstanceBatch, plans: PlanBatch, count: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """
-    Return which tours belong to each group, shape (B · count, tours).
+    Return a mask of the tours that belong to each group, shape (B · count, tours).
 
-    The groups of label b are the rows from b · count on. A label with fewer than three
+    The rows from b · count on are the groups of label b. A label with fewer than three
     tours has empty groups.
     """
     centres, members = _measure_tours(instances, plans)

@@ -22,8 +22,8 @@ class Loss:
     A loss with its settings; call it with a network's output and a batch of labels.
 
     To write a loss of your own, make a subclass that is a frozen dataclass and has
-    :meth:`__call__`. The fields of the dataclass are the settings. Register it with
-    ``@LOSSES.register("name")``, or name it as "module.py:Name".
+    :meth:`__call__`. The fields of the dataclass are the settings. Register the
+    subclass with ``@LOSSES.register("name")``, or name it as "module.py:Name".
 
     Attributes
     ----------
@@ -35,7 +35,9 @@ class Loss:
 
     def __call__(self, output: Any, batch: TrainingBatch) -> dict[str, Tensor]:
         """
-        Return the loss as ``total``, and its terms by name, each a mean over the batch.
+        Return the loss under the name ``total``, and its terms under their names.
+
+        Each of these numbers is a mean over the batch.
 
         Parameters
         ----------

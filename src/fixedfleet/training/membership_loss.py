@@ -1,4 +1,8 @@
-"""The loss of the universal network, on the vehicle and neighbours of each customer."""
+"""
+The loss of the universal network.
+
+It compares the predicted vehicle and neighbours of each customer with the label.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +33,18 @@ class MembershipLoss(Loss):
 
     The numbers of vehicles are arbitrary. So each tour of the label is first matched
     with a vehicle, such that the loss is as small as possible. The same matching is
-    used for all rounds of the universal network. The loss is the mean over all rounds,
-    averaged with the loss of the last round. Two more terms are added.
+    used for all rounds of the universal network. The membership term is the average of
+    two numbers: the mean cross-entropy of all rounds, and the cross-entropy of the last
+    round. A cluster term and a neighbour term are added to it.
 
     Parameters
     ----------
     cluster_weight
-        Weight of the cross-entropy of "these two customers share a tour".
+        Weight of the cluster term: the cross-entropy of "these two customers share a
+        tour".
     neighbour_weight
-        Weight of the cross-entropy of the two neighbours of a customer in its tour.
+        Weight of the neighbour term: the cross-entropy of the two neighbours of a
+        customer in its tour.
 
     Raises
     ------
@@ -54,7 +61,11 @@ class MembershipLoss(Loss):
         check_settings(self, "loss.")
 
     def __call__(self, output: Rounds, batch: TrainingBatch) -> dict[str, Tensor]:
-        """Return the loss of the predictions of all rounds, and its terms by name."""
+        """
+        Return the loss of the predictions of all rounds, and its terms by name.
+
+        The arguments are those of :meth:`Loss.__call__`.
+        """
         features = batch.features
         real, vehicles = features.nodes[:, 1:], features.vehicles
         target = Target.from_routes(batch.routes, features)
@@ -91,10 +102,11 @@ class MembershipLoss(Loss):
 
 def _of_customers(places: Tensor, values: Tensor, real: Tensor) -> Tensor:
     """
-    Return the values of edges, sorted by customer, shape (B, N).
+    Return the value of each customer's edge, shape (B, N).
 
-    ``places`` has the customer at one end of each edge, and ``values`` what is known
-    about the edge, both (B, E).
+    Each of the E edges of a label has a value in ``values``, and in ``places`` the
+    customer at one of its ends, both (B, E). A customer gets the value of its edge.
+    ``real`` masks the customers that are not padding, (B, N).
     """
     found = values.new_zeros((len(real), real.shape[1] + 1))
     return found.scatter(1, places, values)[:, 1:]
@@ -104,9 +116,10 @@ def _cluster(logs: Tensor, same: Tensor, real: Tensor) -> Tensor:
     """
     Return the cross-entropy of "customers i and j share a tour", a mean over the batch.
 
-    Per instance, it is the sum over all pairs divided by the number of customers (and
-    by 4). ``logs`` are the log-probabilities that vehicle k serves customer i,
-    (B, N, M); ``same`` says which customers share a tour in the label, (B, N, N).
+    The cross-entropy of an instance is the sum over all ordered pairs (i, j), divided
+    by four times the number of customers. ``logs`` are the log-probabilities that
+    vehicle k serves customer i, (B, N, M). ``same`` says which customers share a tour
+    in the label, (B, N, N). ``real`` masks the customers that are not padding, (B, N).
     """
     served = logs.exp() * real[..., None]
     together = (served @ served.mT).clamp(1e-5, 1 - 1e-5)

@@ -26,8 +26,9 @@ class Muon(torch.optim.Optimizer):
     """
     The optimiser Muon: momentum, with updates that are made orthogonal.
 
-    Newton and Schulz's iteration makes them so. Matrices of the same shape are updated
-    together. A step copies nothing from the host, so a CUDA graph can capture it.
+    The updates are made orthogonal by Newton and Schulz's iteration. Matrices of the
+    same shape are updated together. A step copies nothing from the host, so a CUDA
+    graph can capture it.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class Muon(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Update all matrices by their gradients."""
+        """Update all matrices by their gradients; ``closure`` is ignored."""
         group = self.param_groups[0]
         rate, decay = group["lr"], group["weight_decay"]
         for matrices, momentum in self._stacks:

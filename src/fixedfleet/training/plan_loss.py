@@ -1,5 +1,5 @@
 """
-The paper's loss: how improbable the tours of the label are for the network.
+The paper's loss: how improbable the label's tours are in the prediction.
 
 The paper is Thyssens, Falkner and Schmidt-Thieme, arXiv:2201.01529 (2022).
 """
@@ -35,10 +35,10 @@ class PlanLoss(Loss):
 
     The edge term is the negative log-likelihood of the label's N + M edges, as a mean.
     The load terms are sums over the vehicles, with loads as shares of the capacity.
-    load(Ŷ_k) is the load of vehicle k in the pseudo-greedy plan, which follows the
-    likeliest edges and ignores the capacity. It has no gradient, so the load terms only
-    influence the matching. The paper gives no weights; the presets use those of its
-    authors' code.
+    load(Y_π(k)) is the load of the tour. load(Ŷ_k) is the load of vehicle k in the
+    pseudo-greedy plan, which follows the likeliest edges and ignores the capacity.
+    load(Ŷ_k) has no gradient, so the load terms only influence the matching. The paper
+    gives no weights; the presets use those of its authors' code.
 
     Parameters
     ----------
@@ -74,7 +74,9 @@ class PlanLoss(Loss):
         real = features.vehicles
 
         def mean(terms: Tensor) -> Tensor:
-            """Sum terms over the vehicles, (B, M), and average them over the batch."""
+            """
+            Return the sum of terms (B, M) over the vehicles, averaged over the batch.
+            """
             return (terms * real).sum(1).mean()
 
         edge_costs = _edge_costs(output, features, target, self.start_weight)
@@ -114,7 +116,8 @@ class Target(NamedTuple):
         """
         Return the edges of labels, given as routes of shape (B, N + M).
 
-        A row of routes has the customers of a plan, with a 0 after each tour.
+        A row of ``routes`` has the customers of a plan, with a 0 after each tour.
+        ``features`` are those of the same instances.
         """
         end = routes.long()
         start = torch.nn.functional.pad(end[:, :-1], (1, 0))
@@ -125,7 +128,7 @@ class Target(NamedTuple):
         return cls(start, end, owner, real)
 
     def members(self, tours: int) -> Tensor:
-        """Return 1 where an edge belongs to a tour, otherwise 0; (B, E, tours)."""
+        """Return which edges belong to which tour, as 1 or 0, shape (B, E, tours)."""
         number = torch.arange(tours, device=self.owner.device)
         return ((self.owner[..., None] == number) & self.real[..., None]).float()
 
@@ -136,8 +139,9 @@ def _edge_costs(
     """
     Return the edge term of each vehicle with each tour of the label, (B, M, M).
 
-    It is the negative log-likelihood of the tour's edges for the vehicle, in the
-    likelier of the tour's two directions.
+    It is the weighted negative log-likelihood of the tour's edges for the vehicle, in
+    the likelier of the tour's two directions. ``start_weight`` is as in
+    :class:`PlanLoss`.
     """
     m, n = log_probs.shape[1:3]
     flat = log_probs.flatten(2)  # (B, M, N' · N')
@@ -163,7 +167,7 @@ def _load_costs(
     log_probs: Tensor, batch: TrainingBatch, target: Target, config: PlanLoss
 ) -> tuple[Tensor, Tensor]:
     """
-    Return the load terms and the overload terms.
+    Return the weighted load terms and the weighted overload terms of :class:`PlanLoss`.
 
     The load terms have shape (B, M, M): one for each pair of vehicle and tour of the
     label. The overload terms have shape (B, M): one for each vehicle.
@@ -183,7 +187,12 @@ def _load_costs(
 
 @torch.no_grad()
 def _hard_loads(log_probs: Tensor, batch: TrainingBatch) -> Tensor:
-    """Return the loads in the pseudo-greedy plan, as shares of the capacity, (B, M)."""
+    """
+    Return the loads of the vehicles in the pseudo-greedy plan, shape (B, M).
+
+    They are shares of the capacity. The plan follows the likeliest edges and ignores
+    the capacity.
+    """
     nodes = batch.features.nodes
     customers = torch.nn.functional.pad(nodes[:, 1:], (1, 0))  # without the depot
     loads = greedy_loads(

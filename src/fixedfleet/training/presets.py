@@ -40,7 +40,7 @@ _PRESETS = Path(__file__).parent / "presets.toml"
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """
-    How a network is trained. The defaults are the paper's for 20 customers.
+    The settings of a training. The defaults are the paper's for 20 customers.
 
     Parameters
     ----------
@@ -69,8 +69,9 @@ class TrainConfig:
         Decay per step of the moving average of the weights. The averaged weights are
         validated and saved. With 0, there is no moving average.
     muon
-        If above 0, the optimiser Muon trains the matrices of the layers, with this
-        number times ``learning_rate``. With 0, Adam trains all weights.
+        If above 0, the optimiser Muon trains the matrices of the layers, with a
+        learning rate of this number times ``learning_rate``. With 0, Adam trains all
+        weights.
     freeze
         Weights that are not trained: the beginnings of their names, separated by
         commas, such as ``embed,first``. Empty: all are trained.
@@ -82,7 +83,8 @@ class TrainConfig:
         How many groups of neighbouring tours of each label are used as additional
         labels; only for a preset of all sizes.
     precision
-        ``bf16``: matrix products in bfloat16; ``tf32``: in TensorFloat-32; ``fp32``.
+        Precision of matrix products: ``bf16`` for bfloat16, ``tf32`` for
+        TensorFloat-32, ``fp32`` for float32.
     compile
         Whether the network is compiled, on a GPU. With one process, a whole step then
         also becomes one CUDA graph.
@@ -155,7 +157,7 @@ class Preset:
     @classmethod
     def from_dict(cls, name: str, tables: Mapping[str, Any]) -> Preset:
         """
-        Make a preset from the tables of a TOML file.
+        Return a preset that is made from the tables of a TOML file.
 
         InputError is raised for an unknown key or a wrong value.
         """
@@ -208,7 +210,11 @@ class Preset:
 
 
 def get_preset(name: str) -> Preset:
-    """Return the preset with this name; ``FILE.toml:NAME`` is one in a file."""
+    """
+    Return the preset with this name.
+
+    A name ``FILE.toml:NAME`` means the preset NAME in the file FILE.toml.
+    """
     path, colon, inner = name.rpartition(":")
     presets = list_presets(path) if colon else list_presets()
     key = inner if colon else name
@@ -257,8 +263,9 @@ def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """
     Return the tables of a preset with some settings changed.
 
-    If the changes name another network or loss, the base's settings of it are dropped.
-    With another network, the base's loss is dropped too.
+    If the changes name another network, the base's settings of its network and of its
+    loss are dropped. If they name another loss, the base's settings of its loss are
+    dropped.
     """
     merged = dict(base)
     for key, value in changes.items():
@@ -273,7 +280,12 @@ def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(table: str, values: Any) -> dict[str, Any]:
-    """Return a copy of a table of settings; raise InputError if it is no such table."""
+    """
+    Return a copy of the settings of a network or of a loss.
+
+    InputError is raised if ``values`` is not a dict, or if its ``name`` is not a
+    string. ``table`` is the table's name in the message.
+    """
     if not isinstance(values, dict):
         raise InputError(f"{table} is {values!r}, not a table of settings")
     if not isinstance(values.get("name", ""), str):

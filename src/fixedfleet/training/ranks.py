@@ -1,4 +1,4 @@
-"""The processes of one training: one, or several that torchrun has started."""
+"""The processes of one training: a single process, or several started by torchrun."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Ranks"]
 
 class Ranks:
     """
-    The device of this process, and its place among the processes of torchrun.
+    The device of this process, and its number among the processes of torchrun.
 
     Use it in a ``with`` block, which connects the processes. ``world`` is the number of
-    processes, and ``rank`` the number of this one.
+    processes, and ``rank`` the number of this process, from 0 on.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Ranks:
         return self.rank == 0
 
     def agree(self, value: float) -> float:
-        """Return the value of the first process, in every process."""
+        """Return, in every process, the value that the first process has passed."""
         if self.world == 1:
             return value
         shared = torch.tensor(value, dtype=torch.float64, device=self.device)

@@ -37,7 +37,7 @@ class Stepper:
     network
         The network, on its device.
     buckets
-        The labels, on the same device.
+        The labels to train on, on the same device; see :class:`Bucket`.
     loss, config
         The loss, and the settings of the training.
     world
@@ -102,7 +102,7 @@ class Stepper:
         Restore a state that :meth:`tensors` has returned earlier.
 
         The values are copied into the existing tensors, because a captured CUDA graph
-        reads those.
+        reads these tensors.
         """
         for name, tensor in self.tensors().items():
             tensor.copy_(tensors[name])
@@ -116,7 +116,9 @@ class Stepper:
         """
         On a GPU, compile a step for each bucket and capture it as a CUDA graph.
 
-        The steps that this takes do not count: the state from before is restored.
+        Steps are captured only if ``config.compile`` is set and there is one process.
+        Preparing makes a few steps of training. They do not count: the state from
+        before is restored.
         """
         if self.device.type != "cuda":
             return
@@ -154,7 +156,8 @@ class Stepper:
         rows
             The numbers of the labels in the bucket.
         codes
-            Random numbers by which each instance is rotated or mirrored.
+            A random whole number for each label, by which its instance is rotated or
+            mirrored; see :meth:`PlanNetwork.augment`.
         learning_rate
             The learning rate of this step.
         """
@@ -178,9 +181,9 @@ class Stepper:
 
     def _body(self, bucket: int) -> None:
         """
-        Do one step on the labels ``self.rows`` of a bucket.
+        Train one step on the labels ``self.rows[bucket]`` of a bucket.
 
-        Nothing here may copy from the host: a CUDA graph cannot capture that.
+        Nothing here may copy from the host, because a CUDA graph cannot capture a copy.
         """
         self._zero_grad()
         batch = self.buckets[bucket].labels.take(self.rows[bucket])
@@ -210,7 +213,11 @@ class Stepper:
             self.sums += losses
 
     def _reduce(self, losses: Tensor) -> Tensor:
-        """Average gradients and losses over the processes."""
+        """
+        Average gradients and losses over the processes; return the averaged losses.
+
+        The gradients are changed in place.
+        """
         grads = [p.grad for p in self.network.parameters() if p.grad is not None]
         flat = torch.cat([losses, *(grad.flatten().float() for grad in grads)])
         distributed.all_reduce(flat)
@@ -239,7 +246,7 @@ def _freeze(network: PlanNetwork, names: str) -> None:
     Raises
     ------
     InputError
-        If no weight has such a name, or if nothing is left to train.
+        If no weight's name has one of the beginnings, or if no weight is left to train.
     """
     beginnings = tuple(filter(None, names.split(",")))
     weights = dict(network.named_parameters())
@@ -262,7 +269,8 @@ def _make_optimizers(
     """
     Return AdamW, and Muon for the matrices of the layers if ``config.muon`` is set.
 
-    The learning rate of a parameter group is multiplied by the group's ``factor``.
+    Each parameter group has a ``factor``: :meth:`Stepper.step` multiplies the learning
+    rate by it.
     """
     on_gpu = device.type == "cuda"
     rate = torch.tensor(0.0, device=device) if on_gpu else 0.0

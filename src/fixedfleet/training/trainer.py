@@ -65,11 +65,11 @@ class TrainResult:
     network
         The network, with the moving average of its weights if there is one.
     steps, epochs
-        Steps and whole epochs done.
+        The numbers of steps and of whole epochs done.
     seconds
-        The time of all steps, without compilation and validation.
+        The time of all steps in seconds, without compilation and validation.
     validation
-        The last validation, or None if there was none.
+        The result of the last validation; None if there was no validation.
     finished
         Whether the budget is used up; otherwise the training can be resumed.
     """
@@ -188,8 +188,8 @@ class _Trainer:
         """
         Raise InputError if a batch size does not suit processes, labels or memory.
 
-        The processes must be able to share a batch evenly, a batch must not have more
-        labels than there are, and a step must fit into memory.
+        The number of processes must divide the batch size, a batch must not have more
+        labels than its bucket, and a step must fit into memory.
         """
         world = self.ranks.world
         for bucket in self.data.buckets:
@@ -218,7 +218,7 @@ class _Trainer:
 
     @property
     def progress(self) -> float:
-        """The share of the budget that is used up."""
+        """The share of the budget that is used up, from 0 on; 1 ends the training."""
         if self.config.minutes is not None:
             return self.seconds / (60 * self.config.minutes)
         return self.step / (self.config.epochs * self.steps_per_epoch)
@@ -250,7 +250,8 @@ class _Trainer:
         """
         Return the tensors to start from, or None to start with random weights.
 
-        They are read from the checkpoint, or from the network ``weights``.
+        With ``resume``, the tensors and the progress are read from the checkpoint.
+        Otherwise the tensors are read from the network ``weights``, if it is given.
         """
         path = self.out / CHECKPOINT
         if path.exists() and not resume:
@@ -286,7 +287,11 @@ class _Trainer:
         )
 
     def _instances(self) -> str:
-        """Return in words how many labels and groups of their tours are trained on."""
+        """
+        Return a phrase with the numbers of labels and of groups of their tours.
+
+        Example: "5,000 labels and 20,000 groups of their tours".
+        """
         groups = self.data.groups
         more = f" and {groups:,} groups of their tours" if groups else ""
         return f"{self.data.labels:,} labels{more}"
@@ -318,7 +323,11 @@ class _Trainer:
     # ------------------------------------------------------------------- steps
 
     def run(self, log: TrainingLog) -> TrainResult:
-        """Train until the budget is used up or ``training.steps`` is reached."""
+        """
+        Train until the budget is used up or ``training.steps`` is reached.
+
+        Return the result. On Ctrl-C, the checkpoint is written first.
+        """
         self.saved = time.monotonic()
         try:
             while self.progress < 1 and not self._stopped():
@@ -399,7 +408,11 @@ class _Trainer:
     # ----------------------------------------------------------------- reports
 
     def _report_first(self, log: TrainingLog, seconds: float) -> None:
-        """Print how long the first step took, and how long an epoch may take."""
+        """
+        Print how long the first step took, and estimate the time of an epoch from it.
+
+        ``seconds`` is the time of the first step.
+        """
         epoch = seconds * self.steps_per_epoch / 60
         log.say(
             f"step {self.step}: loss {float(self.stepper.sums[0]):.4f}, "
@@ -411,7 +424,8 @@ class _Trainer:
         """
         Print and log the mean losses since the last report.
 
-        ``steps`` is the number of steps since that report, ``seconds`` their time.
+        ``steps`` is the number of steps since the last report, and ``seconds`` is the
+        time that they took.
         """
         means = (self.stepper.sums / max(1, steps)).tolist()
         self.stepper.sums.zero_()
@@ -465,9 +479,10 @@ class _Trainer:
 
     def _save(self) -> None:
         """
-        Write the checkpoint, the network, and the user's files that it needs.
+        Write the checkpoint, the network, and the user's files that the network needs.
 
-        NonFiniteLossError is raised if a weight is not finite.
+        Only the first process writes. NonFiniteLossError is raised if a weight is not
+        finite.
         """
         if not self.ranks.first:
             return

@@ -57,7 +57,7 @@ _REFERENCE = 128
 
 class TrainingBatch(NamedTuple):
     """
-    Instances and labels as tensors: a batch, or all labels of a bucket.
+    Instances and their labels as tensors: one batch, or all labels of a bucket.
 
     Attributes
     ----------
@@ -85,12 +85,12 @@ class TrainingBatch(NamedTuple):
 
 class Bucket(NamedTuple):
     """
-    Labels that are padded to the same shape.
+    Labels of similar size that are padded to the same shape.
 
     Attributes
     ----------
     labels
-        The labels.
+        The instances and their labels.
     batch_size
         The number of instances per step.
     fingerprint
@@ -122,7 +122,7 @@ class TrainingData:
     buckets
         The labels to train on, sorted by size; one bucket if the preset has one size.
     held_out
-        The instances held out, and their labels.
+        The instances held out for validation, and their labels.
     labels
         The number of labels to train on. The buckets may also have smaller instances,
         each made from a group of tours of one of these labels.
@@ -133,7 +133,11 @@ class TrainingData:
     labels: int
 
     def __len__(self) -> int:
-        """Return the number of instances to train on, including groups of tours."""
+        """
+        Return the number of instances to train on.
+
+        Each group of tours that is used as an additional label counts as one instance.
+        """
         return sum(bucket.size for bucket in self.buckets)
 
     @property
@@ -157,8 +161,9 @@ class TrainingData:
         """
         Yield this process's share of each batch of an epoch, in a random order.
 
-        Each item is a tuple: the number of the bucket, the rows in this bucket, and for
-        each row a random code by which the instance is rotated or mirrored.
+        This generator yields tuples: the number of the bucket, the rows of the labels
+        in this bucket, and for each row a random code by which the instance is rotated
+        or mirrored.
 
         Parameters
         ----------
@@ -228,7 +233,7 @@ def read_labels(labels: Labels) -> list[Labelled]:
     """
     Return the labelled instances and their plans, one pair per file.
 
-    Rows without a label are skipped. InputError is raised if a label is not valid.
+    Instances without a label are skipped. InputError is raised if a label is not valid.
     """
     if isinstance(labels, str | os.PathLike):
         labels = [labels]
@@ -258,9 +263,9 @@ def _read_file(path: LabelPath) -> Labelled:
 
 def _check_size(instances: InstanceBatch, preset: Preset) -> None:
     """
-    Raise InputError unless all instances are of one size, that of the preset.
+    Raise InputError unless all instances have the preset's number of customers.
 
-    Customers, capacity and vehicles must be the same in all of them.
+    All instances must also have the same capacity and the same number of vehicles.
     """
     facts = (instances.sizes, instances.capacity, instances.vehicles)
     sizes = np.unique(np.stack(facts, axis=1), axis=0)
@@ -275,7 +280,11 @@ def _check_size(instances: InstanceBatch, preset: Preset) -> None:
 
 
 def _split(labelled: Labelled, count: int) -> tuple[Labelled, Labelled]:
-    """Return the labels to train on, and the last ``count`` labels, for validation."""
+    """
+    Return the labels to train on, and the last ``count`` labels for validation.
+
+    InputError is raised if no label is left to train on.
+    """
     instances, plans = labelled
     if count >= len(plans):
         raise InputError(
@@ -286,7 +295,7 @@ def _split(labelled: Labelled, count: int) -> tuple[Labelled, Labelled]:
 
 
 def _join(parts: Sequence[Labelled]) -> Labelled:
-    """Concatenate labelled instances, in the given order."""
+    """Return several batches of labelled instances as one batch, in the given order."""
     width = max(plans.routes.shape[1] for _, plans in parts)
     routes = [pad_routes(plans.routes, width) for _, plans in parts]
     instances = InstanceBatch.concatenate([batch for batch, _ in parts])
@@ -302,8 +311,8 @@ def to_tensors(
     """
     Return labelled instances as tensors on a device.
 
-    They are padded to ``shape``, which is (number of customers, number of vehicles). By
-    default, these are the largest numbers among the instances.
+    They are padded to ``shape``, a pair of the number of customers and the number of
+    vehicles. By default, these are the largest numbers among the instances.
     """
     features, units, capacity = collate(instances, shape=shape)
     routes = torch.from_numpy(_fit(instances, plans, shape))
@@ -321,7 +330,8 @@ def _fit(
     """
     Return the routes of plans, padded with zeros to N + M entries.
 
-    Each unused vehicle then has a 0 at the end. ``shape`` is as in :func:`to_tensors`.
+    So each unused vehicle has a 0 at the end. ``shape`` is as in :func:`to_tensors`.
+    InputError is raised if a plan has more entries.
     """
     width = sum(shape or (instances.num_customers, int(instances.vehicles.max())))
     padded = pad_routes(plans.routes, width)
@@ -348,9 +358,10 @@ def fill_buckets(
     seed: int,
 ) -> list[Bucket]:
     """
-    Sort labels into buckets by their size.
+    Return labels as buckets: each bucket holds labels of similar size.
 
-    If a bucket has fewer labels than a batch should have, its batches are smaller.
+    With ``parts``, groups of tours of the labels are added as labels of their own. If a
+    bucket has fewer labels than a batch should have, its batches are smaller.
 
     Parameters
     ----------
@@ -391,10 +402,11 @@ def fill_buckets(
 
 def step_size(batch_size: int, shape: tuple[int, int]) -> int:
     """
-    Return the batch size for instances of this shape, a multiple of 8.
+    Return the number of instances per step for instances of this shape.
 
-    A step then takes about as long as one with ``batch_size`` instances of 100
-    customers.
+    It is a multiple of 8. A step takes about as long as a step with ``batch_size``
+    instances of 100 customers. ``shape`` is a pair of the number of customers and the
+    number of vehicles.
     """
     elements = 1 + sum(shape)
     size: float = batch_size * (_REFERENCE / elements) ** 1.5
@@ -407,7 +419,7 @@ def _sort(
     """
     Append each labelled instance to the first bucket that it fits into.
 
-    InputError is raised if an instance fits into none.
+    InputError is raised if an instance fits into no bucket.
     """
     waiting = np.ones(len(instances), dtype=bool)
     for (customers, vehicles), bucket in zip(SHAPES, buckets, strict=True):
@@ -431,8 +443,8 @@ def _sort(
 
 def _epoch_seed(seed: int, epoch: int) -> int:
     """
-    Return the seed of an epoch.
+    Return the seed of the random numbers of an epoch.
 
-    Trainings with similar seeds must not get the same seed in any of their epochs.
+    It is computed such that trainings with similar seeds have no epoch seed in common.
     """
     return (seed * 1_000_003 + epoch * 7_919 + 12_345) % 2**63

@@ -18,7 +18,7 @@ __all__ = ["TrainingLog"]
 
 class TrainingLog:
     """
-    Prints lines, and writes metrics to ``log.jsonl`` and TensorBoard if installed.
+    Prints lines, and writes metrics to ``log.jsonl`` and, if installed, to TensorBoard.
 
     Parameters
     ----------

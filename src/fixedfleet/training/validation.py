@@ -32,12 +32,12 @@ class Validation:
     """
     The loss on held-out labels, and the quality of the decoded and repaired plans.
 
-    No search improves the plans.
+    No search improves the plans. Lengths are in the units of the instances.
 
     Attributes
     ----------
     length
-        Mean length of the feasible plans; NaN if there is none.
+        Mean length of the feasible plans; NaN if no plan is feasible.
     label_length
         Mean length of the labels of the instances whose plans are feasible.
     vehicles
@@ -46,7 +46,8 @@ class Validation:
         Share of instances whose plan is feasible.
     violation
         By how much the loads of pseudo-greedy plans exceed the capacity: a mean over
-        all vehicles, as a share of the capacity.
+        all vehicles, as a share of the capacity. A pseudo-greedy plan follows the
+        likeliest edges and ignores the capacity.
     losses
         The loss on the labels as ``total``, and its terms by name.
     """
@@ -59,7 +60,12 @@ class Validation:
     losses: dict[str, float]
 
     def to_dict(self) -> dict[str, float]:
-        """Return all numbers by name; the losses are ``loss``, ``loss_edges`` etc."""
+        """
+        Return all numbers by name.
+
+        The total loss is named ``loss``; the name of each other term is ``loss_`` and
+        the term's name.
+        """
         names = ("length", "label_length", "vehicles", "solved", "violation")
         numbers = {name: getattr(self, name) for name in names}
         for name, value in self.losses.items():
@@ -75,7 +81,7 @@ def validate(
     precision: Precision = "bf16",
 ) -> Validation:
     """
-    Predict the plans of labelled instances, and compare them with the labels.
+    Return the loss of a network on labels, and the quality of its plans.
 
     Parameters
     ----------
@@ -112,8 +118,9 @@ def _measure(prediction: Prediction, instances: InstanceBatch) -> NDArray[np.flo
     """
     Decode a prediction, and return three numbers for every plan, shape (3, B).
 
-    They are its length (inf if it is infeasible), its number of vehicles, and by how
-    much the pseudo-greedy plan exceeds the capacity.
+    They are the plan's length (inf if it is infeasible), its number of vehicles, and by
+    how much the pseudo-greedy plan of the same prediction exceeds the capacity (see
+    :func:`capacity_violation`).
     """
     plans = decode(prediction)
     feasible = plans.feasible(instances)
@@ -130,7 +137,11 @@ def _losses(
     loss: Loss,
     precision: Precision,
 ) -> NDArray[np.float64]:
-    """Return the mean loss of some labels and its terms, shape (terms,)."""
+    """
+    Return the loss and its terms on a batch of labels, shape (terms,).
+
+    The order is that of ``loss.terms``.
+    """
     device = next(network.parameters()).device
     batch = to_tensors(instances, labels, device)
     with matmul_precision(device, precision), calm_threads(device):

@@ -31,9 +31,9 @@ def score_edges(
     """
     Compute Σ_c ReLU(a_ic + b_jc + c_kc) · v_kc for a tile of edges and four vehicles.
 
-    a and b have shape (B, width, n), so that neighbouring threads read neighbouring
-    addresses. An index beyond the end is replaced by the last one; its results are not
-    stored.
+    The names are those of :func:`fixedfleet.model.decoder.edge_scores`, but a and b
+    have shape (B, width, n), so that neighbouring threads read neighbouring addresses.
+    An index beyond the end is replaced by the last index; its results are not stored.
     """
     across = tl.cdiv(n, COLUMNS)
     down = tl.cdiv(n, ROWS)
@@ -111,12 +111,13 @@ def slope_of_ends(
     CHANNELS: tl.constexpr,
 ):
     """
-    Compute the gradient of a or of b, and with VEHICLES also those of c and v.
+    Compute the gradient of a or of b, and with VEHICLES also the gradients of c and v.
 
-    ``own`` is the projection whose gradient is computed, and ``other`` that of the
-    edges' other ends. A thread computes a few pairs of location and channel: it loops
-    over the vehicles and over the locations at the other end. The gradients of c and v
-    are sums over all locations, of which each tile stores its part.
+    a, b, c and v are the arguments of :func:`edge_scores`. ``own`` is the one of a and
+    b whose gradient is computed, and ``other`` is the other one. A thread computes a
+    few pairs of location and channel: it loops over the vehicles and over the locations
+    at the other end of the edge. The gradients of c and v are sums over all locations;
+    each tile stores the partial sum of its locations.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)

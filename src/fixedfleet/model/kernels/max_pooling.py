@@ -18,8 +18,9 @@ def _primed(d, q, gain, fall, demand, offset):
     """
     Return exp(−τ_d · d) and the weights w of a tile, per channel.
 
-    ``d`` are distances, ``q`` sums of demands, ``gain`` is γ_d, ``fall`` −τ_d · log2 e,
-    ``demand`` γ_q · τ_q, and ``offset`` β; see ``Priming`` in the module ``pooling``.
+    ``d`` holds the distances d_ij, and ``q`` the sums of demands q_i + q_j. ``gain`` is
+    γ_d, ``fall`` is −τ_d · log2 e, ``demand`` is γ_q · τ_q, and ``offset`` is β. The
+    formula of w is that of ``Priming`` in the module ``pooling``.
     """
     near = tl.exp2(fall[None, :] * d)
     return near, gain[None, :] * near + demand[None, :] * q + offset[None, :]
@@ -45,9 +46,10 @@ def find_maxima(
     """
     Find the maximum of h_j ⊙ w_ij over all customers j except i and padding, and its j.
 
-    The j with the maximum is called the winner, for each i and channel. Of equal values
-    the first wins, as with argmax. If there is no j, the maximum is 0 and the winner is
-    −1.
+    h_j is the message of location j, and w_ij is its weight (see ``Priming`` in the
+    module ``pooling``). The j with the maximum is called the winner, for each i and
+    channel. Of equal values the first wins, as with argmax. If there is no j, the
+    maximum is 0 and the winner is −1.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -107,8 +109,9 @@ def slope_of_priming(
     """
     Compute the gradients of the winning messages and of the four priming vectors.
 
-    ``pulled`` receives g ⊙ w_ij, the gradient of the message that won at each i and
-    channel; ``g`` is the gradient of the maximum. ``sums`` receives the gradients of
+    The winner at each i and channel is the j with the largest h_j ⊙ w_ij (see
+    :func:`find_maxima`), and ``g`` is the gradient of this maximum. ``pulled`` receives
+    g ⊙ w_ij, the gradient of the winning message. ``sums`` receives the gradients of
     γ_d, τ_d, γ_q · τ_q and β, per instance.
     """
     blocks = tl.cdiv(width, CHANNELS)
@@ -163,9 +166,10 @@ def collect_by_winner(
     CHANNELS: tl.constexpr,
 ):
     """
-    Compute the gradient of each h_j: the sum over all i whose winner is j.
+    Compute the gradient of each message h_j from those of the winning messages.
 
-    The sum uses no atomic operations, so its result is deterministic.
+    It is the sum of ``pulled`` (see :func:`slope_of_priming`) over all i whose winner
+    is j. The sum uses no atomic operations, so its result is deterministic.
     """
     blocks = tl.cdiv(width, CHANNELS)
     tiles = tl.cdiv(n, ROWS)
@@ -188,7 +192,9 @@ def collect_by_winner(
 
 def _tiles(n, width):
     """
-    Return the channels of a tile, and the numbers of tiles along channels and rows.
+    Return three numbers: channels per tile, tiles per ``width``, and tiles per ``n``.
+
+    ``n`` is the number of locations, and ``width`` the number of channels.
     """
     channels = min(_CHANNELS, triton.next_power_of_2(width))
     return channels, triton.cdiv(width, channels), triton.cdiv(n, _ROWS)
@@ -204,11 +210,12 @@ def pool_primed(h, d, q, real, gain, rate, demand, offset):
     """
     Return max_j h_j ⊙ w_ij over all customers j except i, and the winning j.
 
-    Both have shape (B, N', d). ``h`` are the messages, (B, N', d); ``d`` and ``q`` are
-    the distances and summed demands of pairs, (B, N', N'); ``real`` is false for
-    padding, (B, N'). ``gain``, ``rate``, ``demand`` and ``offset`` are the vectors γ_d,
-    τ_d, γ_q · τ_q and β, each (d,), from which ``Priming`` in the module ``pooling``
-    computes the weights w_ij.
+    Both results have shape (B, N', d): a maximum and its j for each location i and
+    channel. ``h`` holds the messages, (B, N', d); ``d`` and ``q`` are the distances and
+    summed demands of pairs, (B, N', N'); ``real`` is false for padding, (B, N').
+    ``gain``, ``rate``, ``demand`` and ``offset`` are the vectors γ_d, τ_d, γ_q · τ_q
+    and β, each (d,), from which ``Priming`` in the module ``pooling`` computes the
+    weights w_ij.
     """
     size, n, width = h.shape
     channels, blocks, tiles = _tiles(n, width)
