@@ -238,11 +238,10 @@ class Exchange:
 
     def _plan_of(self, other: int, number: int) -> Plan | None:
         """
-        Return the plan of ``other`` for the latest exchange of ``number``; None if
-        none.
+        Return the plan that search ``other`` contributes to an exchange of ``number``.
 
-        Both are numbers of searches. The docstring of the class says which plan this
-        is.
+        It is the latest exchange of search ``number``. The docstring of the class says
+        which plan is taken. Return None if there is none.
         """
         plans = self._plans[other]
         if not plans:
