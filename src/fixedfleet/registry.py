@@ -358,7 +358,11 @@ def _load(name: str, kind: str) -> ModuleType:
 
 
 def _load_file(place: str, kind: str) -> ModuleType:
-    """Import a user's Python file, once per process."""
+    """
+    Import a user's Python file, once per process.
+
+    ``kind`` is the kind of part that is loaded from it, for error messages.
+    """
     path = Path(place).resolve()
     if not path.is_file():
         raise InputError(f"unknown {kind}: there is no file {place!r}")

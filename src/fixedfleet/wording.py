@@ -63,10 +63,11 @@ def describe_proof(
     gap: float, *, is_optimal: bool, vehicle_cost: float = 0.0, locked: int = 0
 ) -> str:
     """
-    Return a text that says how much a plan can exceed the best possible one.
+    Return a text: by how much a plan can be longer than the best possible plan.
 
-    ``gap`` is the share by which the cost of the plan exceeds the lower bound.
-    ``locked`` is the number of locked tours, which the best possible plan must keep.
+    If there is a vehicle cost, it is about the cost instead of the length. ``gap`` is
+    the share by which the cost of the plan exceeds the lower bound. ``locked`` is the
+    number of locked tours, which the best possible plan must keep.
     """
     better, worse, best = "shorter", "longer", "shortest"
     if vehicle_cost:

@@ -1,6 +1,4 @@
-"""
-Compute ever higher lower bounds on the cost of all plans, until a plan is optimal.
-"""
+"""Ever higher lower bounds on the cost of all plans, until a plan is proven optimal."""
 
 from __future__ import annotations
 

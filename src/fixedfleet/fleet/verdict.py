@@ -191,10 +191,11 @@ class BatchVerdict:
 
 def quick_packing_size(instance: Instance) -> int | None:
     """
-    Return the number of vehicles that a packing by best fit uses.
+    Return the number of vehicles that a quick packing uses.
 
-    Return None if a demand exceeds the capacity, or if vehicles differ and no packing
-    into the fleet is found.
+    If vehicles are equal, the packing may use more vehicles than the fleet has. Return
+    None if a demand exceeds the capacity, or if vehicles differ and no packing into the
+    fleet is found.
     """
     if _too_large(instance):
         return None

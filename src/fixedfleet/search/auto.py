@@ -57,7 +57,7 @@ def _load(instance: Instance) -> None:
 @loaded_by(_load)
 def auto_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Improve a plan by the searches that gave the best results for its size and time.
+    Yield better and better plans, by searches chosen by instance size and time limit.
 
     Only ruin and recreate considers the vehicle cost; the other searches minimise the
     length. If one vehicle costs at least 5 % of the length of the initial plan, ruin
@@ -103,7 +103,7 @@ def _run(
 
 def _shorten(task: SearchTask) -> Iterator[Plan]:
     """
-    Minimise the length on all cores.
+    Minimise the length on all cores; yield better and better plans.
 
     Plans with many customers are searched part by part, others as a whole.
     """
@@ -114,7 +114,7 @@ def _shorten(task: SearchTask) -> Iterator[Plan]:
 
 
 def _ruin_on_cores(task: SearchTask) -> Iterator[Plan]:
-    """Run ruin and recreate on all cores."""
+    """Run ruin and recreate on all cores; yield better and better plans."""
     yield from search_side_by_side(_ruin, task, _searches(task))
 
 
@@ -128,7 +128,9 @@ def _searches(task: SearchTask) -> int:
 
 
 def _ruin_and_breed(task: SearchTask) -> Iterator[Plan]:
-    """Minimise the length by ruin and recreate, then by HGS-CVRP."""
+    """
+    Minimise the length by ruin and recreate, then by HGS-CVRP; yield better plans.
+    """
     instance, seconds = task.instance, task.deadline.seconds
     n = instance.num_customers
     share, population = split_time(n, seconds, _filled(instance))

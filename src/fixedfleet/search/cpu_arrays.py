@@ -142,9 +142,9 @@ def mark(state: State, node: Any) -> None:
 
 def fits_float32(instance: Instance) -> bool:
     """
-    Return whether 32-bit floats can hold sums of distances, and are not too coarse.
+    Return whether sums of distances fit into 32-bit floats.
 
-    The longest distance must be 0, or between 1e-30 and 1e30.
+    This is so if the longest distance is 0, or between 1e-30 and 1e30.
     """
     longest = longest_leg(instance)
     return not longest or _SHORTEST < longest < _LONGEST

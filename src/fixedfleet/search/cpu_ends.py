@@ -1,10 +1,10 @@
 """
 Ruin and recreate on one core: two tours exchange their ends.
 
-The end of a tour is all of it behind some customer. It is often longer than a string
-that ruin and recreate removes, so that such a string cannot move it. If all vehicles
-are nearly full, ends of different loads cannot be exchanged. So ends are exchanged
-after strings were removed, when the tours have free capacity.
+An end of a tour is the part after one of its customers. An end is often longer than the
+strings that ruin and recreate removes, so these cannot move it to another tour. If all
+vehicles are nearly full, ends of different loads cannot be exchanged. So ends are
+exchanged after strings were removed, when the tours have free capacity.
 """
 
 from __future__ import annotations

@@ -531,7 +531,8 @@ def _is_best(problem: Problem, state: State) -> Any:
     """
     Return whether the current plan is better than the best plan so far.
 
-    It is better if it has fewer absent customers, or as many and a lower cost.
+    It is better if it has fewer absent customers, or equally many absent customers and
+    a lower cost.
     """
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
     # The cost must be lower by more than the precision of the length. The vehicle cost

@@ -540,7 +540,9 @@ def search_part(
     part: Part, deadline: Deadline, *, population: int, vehicle_cost: float
 ) -> Plan:
     """
-    Search a part by HGS-CVRP; return the better plan, or else the part's present plan.
+    Search a part by HGS-CVRP, and return a better plan for it.
+
+    If no better plan is found, the part's present plan is returned.
     """
     found = hgs_plans(
         part.instance,

@@ -70,11 +70,12 @@ def genetic_search(
     task: SearchTask, parameters: AlgorithmParameters = _AUTHORS_VALUES
 ) -> Iterator[Plan]:
     """
-    Improve a plan by HGS-CVRP in slices of time. The vehicle cost is ignored.
+    Yield better and better plans of HGS-CVRP, which runs in slices of time.
 
-    If the initial plan serves all customers, it is added to the first population. After
-    each slice, the task's ``exchange`` may return the plan of another search that runs
-    at the same time. That plan is added to the first population of the next slice.
+    The vehicle cost is ignored. If the initial plan serves all customers, it is added
+    to the first population. After each slice, the task's ``exchange`` may return the
+    plan of another search that runs at the same time. That plan is added to the first
+    population of the next slice.
     """
     instance, deadline, seed = task.instance, task.deadline, task.seed
     plans = [] if task.initial_plan.unserved(instance) else [task.initial_plan]

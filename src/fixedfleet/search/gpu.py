@@ -121,11 +121,11 @@ def _load(instance: Instance) -> None:
 @loaded_by(_load)
 def gpu_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Improve one plan by many chains of ruin and recreate that run at the same time.
+    Improve one plan by many chains of ruin and recreate; yield better and better plans.
 
-    There are as many chains as the GPU can run at once. Each round starts from the best
-    plan of all chains. If the initial plan leaves customers unserved, one CPU core
-    first searches for a plan that serves all.
+    There are as many chains as the GPU can run at the same time. Each round starts from
+    the best plan of all chains. If the initial plan leaves customers unserved, one CPU
+    core first searches for a plan that serves all.
     """
     instance, plan = task.instance, task.initial_plan
     if plan.unserved(instance):

@@ -201,7 +201,7 @@ def run_search(
 
 def is_expensive(vehicle_cost: float, fewest: Plan, instance: Instance) -> bool:
     """
-    Return whether no further vehicle can save as much length as it costs.
+    Return whether a vehicle costs at least as much as any further vehicle can save.
 
     This is so if a vehicle costs at least the length of ``fewest``, a plan with the
     smallest number of vehicles. Then the search gets only this number of vehicles, and

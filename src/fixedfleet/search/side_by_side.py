@@ -48,8 +48,8 @@ def search_side_by_side(
     the same cost. It may be another plan if several searches find plans of this cost.
     With a time limit, no search waits for another one.
 
-    Some compiled code does not ask whether to stop. A thread that is inside such code
-    when the search is stopped is left to itself, and what it finds is lost.
+    Some compiled code does not ask whether to stop. If a thread runs such code when the
+    search is stopped, it is not waited for, and the plan that it finds is lost.
 
     Parameters
     ----------

@@ -191,9 +191,9 @@ class _Call:
 
 def _plan(call: _Call) -> Result:
     """
-    Run the steps after the verdict, and return the result.
+    Run the steps after the verdict on the fleet, and return the result.
 
-    The steps are a partial plan, an initial plan and a search.
+    The steps make a partial plan if necessary, make an initial plan, and search.
     """
     instance, verdict, settings = call.instance, call.verdict, call.settings
     deadline = call.deadline

@@ -49,7 +49,7 @@ def pyvrp_search(
     """
     Yield PyVRP's best plans as it finds them. The vehicle cost is ignored.
 
-    If PyVRP finds no feasible plan, the last plan is infeasible.
+    If PyVRP finds no feasible plan, its best infeasible plan is yielded at the end.
 
     Parameters
     ----------

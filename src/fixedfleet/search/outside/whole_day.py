@@ -84,7 +84,12 @@ class WholeDay(NamedTuple):
         return tours
 
     def plan(self, tours: Iterable[Sequence[int]], types: Iterable[int]) -> Plan:
-        """Return a plan; ``types`` has the index of the vehicle type of each tour."""
+        """
+        Return the plan of these tours.
+
+        ``types`` has the index of each tour's vehicle type. It is ignored for plain
+        instances.
+        """
         return Plan(tours) if self.is_plain else Plan(tours, types)
 
 
