@@ -96,7 +96,7 @@ def find_places(
     on_progress: Callable[[Progress], object] | None = None,
 ) -> list[Place]:
     """
-    Return the place of each address.
+    Return the place of each address, in the same order.
 
     Parameters
     ----------

@@ -39,7 +39,11 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 
 @cache
 def _await_compiling() -> None:
-    """Make Numba call :func:`_say_compiling` before it compiles code not on disk."""
+    """
+    Make Numba call :func:`_say_compiling` before it compiles code.
+
+    Numba does not compile code that is already stored on disk.
+    """
     from numba.core import event
 
     methods = {

@@ -81,29 +81,49 @@ class Deadline:
         return self.clock() - self.begin
 
     def left(self) -> float:
-        """Return the seconds that are left; 0 if ``stop`` returns True."""
+        """
+        Return the seconds that are left; 0 if ``stop`` returns True.
+
+        Without a time limit, this is infinite.
+        """
         if self.stop is not None and self.stop():
             return 0.0
         return max(0.0, self.seconds - self.elapsed())
 
     def over(self) -> bool:
-        """Return whether the time is over or ``stop`` returns True."""
+        """
+        Return whether the seconds are over or ``stop`` returns True.
+
+        Iterations are not considered, because the search itself counts them.
+        """
         return self.left() <= 0.0
 
     def used(self) -> float:
-        """Return the share of the seconds that is used, from 0 to 1."""
+        """
+        Return the share of the seconds that is used, from 0 to 1.
+
+        Without a time limit, this is 0.
+        """
         if self.seconds <= 0:
             return 1.0
         return min(1.0, self.elapsed() / self.seconds)
 
     def until(self, share: float) -> Deadline:
-        """Return a deadline from now until this share of the seconds is used."""
+        """
+        Return a deadline that begins now and ends when this share of the time is used.
+
+        The time is that of this deadline. Its limit on iterations is kept unchanged.
+        """
         elapsed = self.elapsed()
         seconds = max(0.0, share * self.seconds - elapsed)
         return replace(self, seconds=seconds, begin=self.begin + elapsed)
 
     def within(self, seconds: float) -> Deadline:
-        """Return a deadline that ends after these seconds, but not after this one."""
+        """
+        Return a deadline that begins now and ends after ``seconds``.
+
+        It ends earlier if this deadline does.
+        """
         rest = self.until(1.0)
         return replace(rest, seconds=min(seconds, rest.seconds))
 

@@ -32,7 +32,11 @@ _TSPLIB_RADIUS_KM = 6378.388
 def round_distances(
     distances: NDArray[np.float64], rounding: Rounding
 ) -> NDArray[np.float64]:
-    """Return a rounded copy of the distances; see :class:`Instance` for rounding."""
+    """
+    Return a rounded copy of the distances.
+
+    The parameter ``rounding`` of :class:`Instance` describes the kinds of rounding.
+    """
     if rounding == "round":
         return np.floor(distances + 0.5)  # TSPLIB's nint, not NumPy's half to even
     if rounding == "ceil":
@@ -52,8 +56,9 @@ def measure(
     """
     Return the distance from each start to its end, both of shape (…, 2).
 
-    Distances on the globe are in kilometres, or in miles if ``unit`` is "mi". They are
-    great-circle distances, even for the metric ``road``.
+    Distances on the globe are in kilometres, or in miles if ``unit`` is "mi". For the
+    metric ``road``, they are great-circle distances as well, because distances by road
+    cannot be computed from coordinates.
     """
     if unit == "mi" and metric in ("great_circle", "geo", "road"):
         kilometres = measure(start, end, metric, "none")
@@ -84,11 +89,11 @@ def on_map(
     points: NDArray[np.float64], metric: Metric
 ) -> tuple[NDArray[np.float64], float]:
     """
-    Return the points as they are drawn on a map, and the scale of the x axis.
+    Return (points, scale) for drawing locations on a map.
 
-    The points have shape (n, 2), with x to the right and y up. For a true picture, x
-    must be multiplied by the scale: degrees of longitude are shorter than degrees of
-    latitude.
+    The points have shape (n, 2), with x to the right and y up. The scale is a factor
+    for x. On the globe it is below 1, because a degree of longitude is shorter than a
+    degree of latitude.
     """
     if metric not in ("great_circle", "geo", "road"):
         return points, 1.0

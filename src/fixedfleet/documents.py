@@ -310,8 +310,8 @@ def describe_instance(
     """
     Return the document of an instance.
 
-    The fields named in ``without`` become null. Leave "vehicles" out if the size of the
-    fleet is not known yet, and "matrix" if the reader does not need it.
+    The fields named in ``without`` become null: for example "vehicles" if the size of
+    the fleet is not known yet, or "matrix" if the reader does not need it.
     """
     values: dict[str, Any] = {}
     for known in dataclasses.fields(InstanceDocument):
@@ -366,7 +366,7 @@ def _describe_times(times: TourTimes) -> TimesDocument:
 
 
 def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
-    """Return the document of each tour."""
+    """Return a document for each tour of a plan."""
     columns = zip(
         plan,
         plan.loads(instance),
@@ -395,7 +395,9 @@ def describe_tours(plan: Plan, instance: Instance) -> list[TourDocument]:
 
 
 def facts_of(instance: Instance) -> dict[str, Any]:
-    """Return the fields of :class:`InstanceFacts` by name, for an instance."""
+    """
+    Return the fields of :class:`InstanceFacts` for an instance, as a dict by name.
+    """
     return {
         "instance": instance.name,
         "vehicles": instance.vehicles,

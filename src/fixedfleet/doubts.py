@@ -160,7 +160,11 @@ def _ignored_windows(instance: Instance) -> Iterator[str]:
 def _name_all(
     instance: Instance, rows: Sequence[int] | None, locations: Sequence[int]
 ) -> str:
-    """Return a text that lists locations: the row or number of each, and its name."""
+    """
+    Return a text that lists locations: the row or number of each, and its name.
+
+    ``rows`` is that of :func:`find_doubts`.
+    """
     named = []
     for location in locations[:_NAMED]:
         place = f"customer {location}" if location else "depot"
@@ -221,16 +225,17 @@ def _indices(mask: NDArray[np.bool_]) -> list[int]:
 def _away(
     instance: Instance, points: NDArray[np.float64], place: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the distance of each point from a place."""
+    """Return the distance of each point from a place, in the instance's unit."""
     return measure(points, place, instance.metric, "none", instance.length_unit)
 
 
 def _without_demand(instance: Instance) -> tuple[list[int], list[int]]:
     """
-    Return the customers with demand 0: those that look like depots, and all others.
+    Return two lists of the customers with demand 0.
 
-    A customer looks like a depot if it is at the depot's place, if it has the depot's
-    name, or if its name contains a word for a depot.
+    The first has those that look like depots, the second all others. A customer looks
+    like a depot if it is at the depot's place, if it has the depot's name, or if its
+    name contains a word for a depot.
     """
     at_depot = np.zeros(instance.num_customers + 1, dtype=bool)
     if instance.has_coordinates:
@@ -249,7 +254,8 @@ def _duplicates(instance: Instance) -> Iterator[tuple[int, int]]:
     """
     Yield (customer, earlier customer) if both have the same name, place and demand.
 
-    Equal names and places with different demands are parts of a split order.
+    Customers with the same name and place but different demands are not yielded: they
+    are probably parts of one order.
     """
     if instance.names is None or not instance.has_coordinates:
         return

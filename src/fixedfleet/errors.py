@@ -68,14 +68,18 @@ class MissingPackageError(ImportError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """The range that a number must lie in; ``least`` itself may be excluded."""
+    """
+    The range that a number must lie in: from ``least`` to ``most``.
+
+    ``most`` is included; ``least`` is included unless ``excluded``.
+    """
 
     least: float = -math.inf
     most: float = math.inf
     excluded: bool = False
 
     def admit(self, number: Any) -> Any:
-        """Return whether a number, or each number of an array, lies in the range."""
+        """Return whether a number lies in the range; for an array, a mask."""
         low = number > self.least if self.excluded else number >= self.least
         return low & (number <= self.most)
 
@@ -108,7 +112,11 @@ def between(least: float, most: float) -> Bounds:
 
 
 def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
-    """Raise InputError unless a value is one of the choices."""
+    """
+    Raise InputError unless a value is one of the choices.
+
+    ``what`` is the name of the value in the message.
+    """
     choices = tuple(choices)
     if value not in choices:
         raise InputError(
@@ -163,8 +171,9 @@ def check_server_url(what: str, url: str, server: str) -> str:
     """
     Return the URL of a server without a slash at its end.
 
-    Raise InputError if it is not the URL of a server. ``server`` says in the message
-    what it should be, with an example.
+    Raise InputError if it is not a URL of the right form. In the message, ``what`` is
+    the name of the value, and ``server`` says which server it should belong to, with an
+    example.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
@@ -225,9 +234,10 @@ def check_settings(settings: Any, prefix: str = "") -> None:
 
 def known_settings(kind: Any, what: str, values: Any) -> dict[str, Any]:
     """
-    Return settings that were read from a file.
+    Return settings that were read from a file, after checking their names.
 
-    Raise InputError if one of them is not a field of the dataclass ``kind``.
+    Raise InputError if a setting is not a field of the dataclass ``kind``. ``what`` is
+    the name of the settings in the message.
     """
     if not isinstance(values, dict):
         raise InputError(f"{what} is {values!r}, not a table of settings")

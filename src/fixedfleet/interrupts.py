@@ -48,7 +48,9 @@ class _Note:
 
 
 class _SharedNote(_Note):
-    """A :class:`_Note` that also sets ``pressed`` of all enclosing shared notes."""
+    """
+    A :class:`_Note` that also sets ``pressed`` of the shared notes of all outer blocks.
+    """
 
     def __call__(self, number: int, frame: Any) -> None:
         if isinstance(self.before, _SharedNote):
@@ -61,10 +63,11 @@ class _SharedNote(_Note):
 @contextlib.contextmanager
 def interrupt_noted(kind: type[_Note] = _SharedNote) -> Iterator[Callable[[], bool]]:
     """
-    Record the first Ctrl-C inside this block; the second one raises KeyboardInterrupt.
+    Context manager that records the first Ctrl-C; the second raises KeyboardInterrupt.
 
-    Yields a function that returns whether Ctrl-C was pressed. If such blocks are
-    nested, the functions of all of them return True.
+    It yields a function that returns whether Ctrl-C was pressed. If several such blocks
+    are nested, a Ctrl-C counts for all of them. ``kind`` is the class of the signal
+    handler; with :class:`_Note`, a Ctrl-C counts for this block only.
     """
     before = signal.getsignal(signal.SIGINT)
     main = threading.current_thread() is threading.main_thread()
@@ -82,7 +85,7 @@ def interrupt_noted(kind: type[_Note] = _SharedNote) -> Iterator[Callable[[], bo
 @contextlib.contextmanager
 def interrupts_deferred() -> Iterator[None]:
     """
-    Defer the first Ctrl-C until this block has ended.
+    Context manager that defers the first Ctrl-C until its block has ended.
 
     Use it where KeyboardInterrupt would be lost or would end the whole program, for
     example while a compiler loads code.
@@ -96,7 +99,7 @@ def interrupts_deferred() -> Iterator[None]:
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
     """
-    Make child processes that are started inside this block ignore Ctrl-C.
+    Context manager: child processes started inside its block ignore Ctrl-C.
 
     A terminal sends the signal to all processes. Children inherit the blocked signal,
     so that only their parent decides when they end.
@@ -116,7 +119,7 @@ def interrupts_blocked() -> Iterator[None]:
 
 
 def _is_the_command() -> bool:
-    """Return whether this is ``fixedfleet`` or ``python -m fixedfleet``."""
+    """Return whether this process is ``fixedfleet`` or ``python -m fixedfleet``."""
     script = os.path.basename(sys.argv[0]) if sys.argv else ""
     as_module = ("-m", "fixedfleet") in pairwise(sys.orig_argv)
     return as_module or script.partition(".")[0] == "fixedfleet"
@@ -130,7 +133,7 @@ def _end_command(_number: int, _frame: object) -> None:
 @contextlib.contextmanager
 def command_loaded() -> Iterator[None]:
     """
-    Let Ctrl-C raise KeyboardInterrupt inside this block, as usual in Python.
+    Context manager: inside its block, Ctrl-C raises KeyboardInterrupt as usual.
 
     The command line enters this block when all its imports are done.
     """

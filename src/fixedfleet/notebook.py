@@ -31,7 +31,11 @@ def colour_of(tour: int) -> str:
 
 
 def make_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as HTML. Cells that begin with "<svg" are pictures."""
+    """
+    Return a table as HTML.
+
+    Cells are escaped, except those that begin with "<svg", which are pictures.
+    """
     columns = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table>"
@@ -43,7 +47,7 @@ def _cell(value: object) -> str:
 
 
 def draw_bar(share: float, colour: str) -> str:
-    """Return SVG of a bar; a share of 1 is 100 pixels long."""
+    """Return the SVG of a bar that is 100 pixels long for a share of 1."""
     bar = f'<rect width="{round(100 * min(1.0, share))}" height="10" fill="{colour}"/>'
     return f'<svg width="100" height="10">{bar}</svg>'
 
@@ -94,7 +98,11 @@ def _place(
 
 
 def _dots(places: NDArray[np.float64], colour: str) -> str:
-    """Return dots as one path: lines of length 0 with round ends take little text."""
+    """
+    Return SVG of dots at some places, as one path.
+
+    Each dot is a line of length 0 with round ends, which is shorter text than a circle.
+    """
     way = "".join(f"M{_at(place)}h0" for place in places)
     return (
         f'<path d="{way}" stroke="{colour}" stroke-width="6" stroke-linecap="round"/>'

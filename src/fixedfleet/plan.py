@@ -67,7 +67,7 @@ class Plan:
 
     @classmethod
     def from_routes(cls, routes: ArrayLike) -> Plan:
-        """Return the plan of a row of customers that has a 0 after each tour."""
+        """Return the plan that a row of customers describes; a 0 ends each tour."""
         tours: list[list[int]] = [[]]
         for customer in np.asarray(routes).tolist():
             if customer == 0:
@@ -110,7 +110,11 @@ class Plan:
         return Plan(tours, self.vehicle_types)
 
     def numbered_in(self, customers: Sequence[int]) -> Plan:
-        """Undo :meth:`renumbered`: replace ``customers[i - 1]`` by customer i."""
+        """
+        Return the plan with customer ``customers[i - 1]`` replaced by customer i.
+
+        This undoes :meth:`renumbered`.
+        """
         numbers = {customer: number for number, customer in enumerate(customers, 1)}
         tours = ([numbers[customer] for customer in tour] for tour in self.tours)
         return Plan(tours, self.vehicle_types)
@@ -150,7 +154,7 @@ class Plan:
         return tuple(next(types, last) for _ in self.tours)
 
     def types(self, instance: Instance) -> list[VehicleType]:
-        """Return the vehicle type of each tour."""
+        """Return the :class:`VehicleType` of each tour."""
         return [instance.fleet[index] for index in self.type_indices(instance)]
 
     def cost(self, instance: Instance) -> float:
@@ -169,7 +173,9 @@ class Plan:
         )
 
     def cost_v(self, instance: Instance, vehicle_cost: float) -> float:
-        """Return Cost_v: the cost plus ``vehicle_cost`` for each vehicle used."""
+        """
+        Return the paper's Cost_v: the cost plus ``vehicle_cost`` for each vehicle used.
+        """
         return self.cost(instance) + vehicle_cost * self.vehicles
 
     def timetable(self, instance: Instance) -> list[TourTimes]:
@@ -492,7 +498,11 @@ class PlanBatch:
         return np.pad(self.routes, ((0, 0), (1, 1)))
 
     def _ends(self) -> NDArray[np.bool_]:
-        """Return at which places of the rows a tour has just ended, (B, L + 1)."""
+        """
+        Return a mask of the places at which a tour has just ended, shape (B, L + 1).
+
+        Place k is between entries k − 1 and k of a row of routes.
+        """
         closed = self._closed()
         return np.asarray((closed[:, 1:] == 0) & (closed[:, :-1] != 0))
 
@@ -514,7 +524,9 @@ class PlanBatch:
 def pad_routes(
     routes: NDArray[np.integer[Any]], width: int
 ) -> NDArray[np.integer[Any]]:
-    """Return routes (B, L), padded with zeros if L is less than ``width``."""
+    """
+    Return routes of shape (B, L), padded with zeros to at least ``width`` columns.
+    """
     return np.pad(routes, ((0, 0), (0, max(0, width - routes.shape[1]))))
 
 

@@ -185,7 +185,11 @@ def save_plan_picture(
 
 
 def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -> None:
-    """Call ``draw`` with new Axes, and write them to a .png, .svg or .pdf file."""
+    """
+    Draw a picture by calling ``draw`` with new Axes, and write it to a file.
+
+    The file may be a .png, .svg or .pdf file.
+    """
     extension = Path(path).suffix.lower()
     if extension not in PICTURES:
         raise InputError(f"{path} is not a picture {', '.join(PICTURES)}")
@@ -201,7 +205,11 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[[Axes], object]) -
 
 
 def _draw_map(ax: Axes | None, instance: Instance) -> tuple[Axes, NDArray[np.float64]]:
-    """Prepare Axes and draw the depot; return the Axes and the points drawn there."""
+    """
+    Prepare Axes and draw the depot on them.
+
+    Return the Axes, and the point of each location in their coordinates.
+    """
     points, shrink = on_map(instance.coordinates, instance.metric)
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot", "drawing")
@@ -233,7 +241,11 @@ def _draw_map(ax: Axes | None, instance: Instance) -> tuple[Axes, NDArray[np.flo
 def _draw_scale(
     ax: Axes, points: NDArray[np.float64], per_degree: float, unit: str
 ) -> None:
-    """Draw a scale bar of a round length, about a sixth of the width."""
+    """
+    Draw a scale bar of a round length, about a sixth of the map's width.
+
+    ``per_degree`` is the length of a degree in x direction, in ``unit``.
+    """
     width = float(np.ptp(points[:, 0])) * per_degree
     if width <= 0:
         return
@@ -266,7 +278,11 @@ def _draw_vehicle(
     index: int,
     label: str,
 ) -> None:
-    """Draw the customers of a vehicle, and its entry in the legend."""
+    """
+    Draw the customers of a vehicle, and its entry in the legend.
+
+    ``index`` is the vehicle's index, which determines its colour and marker.
+    """
     colour, style, marker = _look(index)
     _draw_customers(ax, instance, points, customers, colour, marker)
     shown = label if index < _MOST_IN_LEGEND else "_"
@@ -338,7 +354,11 @@ def _draw_tour(
 def _finish(
     ax: Axes, instance: Instance, title: str, subtitle: str, hidden: int = 0
 ) -> None:
-    """Write the title and the legend; ``hidden`` tours are missing in the legend."""
+    """
+    Write the title and the legend.
+
+    ``hidden`` is the number of tours that are missing in the legend.
+    """
     name = f"{_plain(instance.name)}: " if instance.name else ""
     ax.set_title(f"{name}{title}\n{subtitle}")
     ax.legend(
@@ -352,5 +372,9 @@ def _finish(
 
 
 def _plain(text: str) -> str:
-    """Return a name on one line, with dollar signs escaped, which begin formulas."""
+    """
+    Return a name on one line, with dollar signs escaped.
+
+    In matplotlib, a dollar sign begins a formula.
+    """
     return " ".join(text.split()).replace("$", r"\$")

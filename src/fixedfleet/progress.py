@@ -20,7 +20,11 @@ _CLEAR = "\r\x1b[K"  # return to the beginning of the line and clear it
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a run is done, and how fast it goes."""
+    """
+    How much of a run is done, and how fast it goes.
+
+    A run does a number of units, such as instances; ``unit`` says what they are.
+    """
 
     done: int  # units done by this run and by earlier ones
     total: int  # units to do
@@ -30,13 +34,19 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Units done per second by this run; 0 before the first unit is done."""
+        """
+        Number of units (such as instances) that this run does per second.
+
+        It is 0 before the first unit is done.
+        """
         new = self.done - self.found
         return new / self.seconds if new > 0 and self.seconds > 0 else 0.0
 
     @property
     def time_left(self) -> float | None:
-        """Seconds to the end at the present rate; None if the rate is still 0."""
+        """
+        Seconds to the end of the run at the present rate; None if the rate is still 0.
+        """
         if self.done >= self.total:
             return 0.0
         return (self.total - self.done) / self.rate if self.rate else None
@@ -82,7 +92,11 @@ class ProgressPrinter:
         self._finished = False
 
     def __call__(self, progress: Progress) -> None:
-        """Show progress. When the run is finished, print a last line, but only once."""
+        """
+        Show progress; when all units are done, print the last line.
+
+        Calls after the last line do nothing.
+        """
         if self._finished:
             return
         self.show(str(progress))

@@ -233,7 +233,11 @@ def load_reference(reference: str, kind: str) -> Any:
 
 
 def own_parts() -> Parts:
-    """Return all parts that users have registered or loaded in this process."""
+    """
+    Return all parts that users have registered or loaded in this process.
+
+    The result has the parts of each kind, such as "search", by name.
+    """
     found: Parts = {}
     for kind, one in _registries.items():
         own = {n: part for n, part in one._parts.items() if n not in one._places}
@@ -255,7 +259,7 @@ def _loaded_files(place: str) -> list[ModuleType]:
     """
     Return the user's modules that were loaded from the file with this path.
 
-    If there is none, return those from files of the same name in other folders.
+    If there are none, return the modules from files of the same name in other folders.
     """
     path = Path(place)
     files = [(Path(str(module.__file__)), module) for module in user_modules()]
@@ -354,7 +358,11 @@ def _load(name: str, kind: str) -> ModuleType:
 
 
 def _load_file(place: str, kind: str) -> ModuleType:
-    """Import a file, once per process."""
+    """
+    Import a user's Python file, once per process.
+
+    ``kind`` is the kind of part that is loaded from it, for error messages.
+    """
     path = Path(place).resolve()
     if not path.is_file():
         raise InputError(f"unknown {kind}: there is no file {place!r}")

@@ -25,7 +25,9 @@ __all__ = ["BatchResult", "Result", "Stage"]
 
 @dataclass(frozen=True)
 class Stage:
-    """One step of ``solve``: its time, the cost after it, and the cost it has saved."""
+    """
+    One step of ``solve``: its time, the cost after it, and by how much the cost fell.
+    """
 
     name: str
     seconds: float
@@ -319,7 +321,7 @@ class BatchResult:
         return self.costs
 
     def plan(self, row: int) -> Plan | None:
-        """Return the plan of an instance, or None if it has none."""
+        """Return the plan of the instance in this row; None if it has none."""
         return self.plans[row] if self.feasible[row] else None
 
     def summary(self) -> str:

@@ -22,7 +22,11 @@ __all__ = ["count_tours", "euclidean_lengths", "within_bounds"]
 
 @compiled()
 def count_tours(routes: Any) -> NDArray[np.int64]:
-    """Return the number of tours of each plan, shape (B,), for routes (B, L)."""
+    """
+    Return the number of tours of each plan, shape (B,).
+
+    ``routes`` has shape (B, L), as in :class:`fixedfleet.plan.PlanBatch`.
+    """
     count, width = routes.shape
     tours = np.zeros(count, dtype=np.int64)
     for row in range(count):

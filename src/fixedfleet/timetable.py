@@ -20,7 +20,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class StopTimes:
-    """The times of a vehicle at one customer."""
+    """The times of a vehicle at one customer, in the unit of the instance's times."""
 
     customer: int
     arrival: float
@@ -40,7 +40,8 @@ class TourTimes:
     When a vehicle leaves, when it is at each stop, and when it is back.
 
     The vehicle leaves as late as it can without coming back later. So it waits as
-    little as possible for windows to open.
+    little as possible for windows to open. Times are in the unit of the instance's
+    times.
     """
 
     departure: float
@@ -50,7 +51,7 @@ class TourTimes:
 
     @property
     def duration(self) -> float:
-        """How long the tour takes."""
+        """How long the tour takes, from the departure until the vehicle is back."""
         return self.end - self.departure
 
     @property

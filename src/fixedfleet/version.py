@@ -24,13 +24,15 @@ _SOURCES = {".py", ".cu", ".toml"}
 
 
 def own_version() -> str:
-    """Return the installed version of this package; "unknown" if there is none."""
+    """
+    Return the installed version of this package; "unknown" if it is not installed.
+    """
     return version_of("fixedfleet") or UNKNOWN
 
 
 @cache  # each look-up takes milliseconds
 def version_of(package: str) -> str:
-    """Return the installed version of a package; empty if there is none."""
+    """Return the installed version of a package; "" if it is not installed."""
     from importlib import metadata  # slow to load, and rarely needed
 
     try:
@@ -69,7 +71,11 @@ def describe_commit() -> str:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of Python, this package and the packages that it uses."""
+    """
+    Return the versions of Python, this package and the packages that it uses, by name.
+
+    Packages that are not installed are missing.
+    """
     import platform
 
     versions = {package: version_of(package) for package in _PACKAGES}

@@ -26,9 +26,9 @@ def count(number: int, what: str) -> str:
 
 def decimals(length: float, digits: int) -> int:
     """
-    Return the number of decimals with which a length has this many digits in all.
+    Return how many decimals a length needs to be written with ``digits`` digits in all.
 
-    It is at most 6.
+    The result is from 0 to 6.
     """
     if not 0 < length < math.inf:
         return 0
@@ -39,7 +39,7 @@ def format_length(length: float, digits: int, instance: Instance) -> str:
     """
     Return a length as text with its unit.
 
-    It has as many decimals as :func:`decimals` returns for this number of digits.
+    It is written with about ``digits`` digits in all; see :func:`decimals`.
     """
     return with_unit(f"{length:.{decimals(length, digits)}f}", length_unit(instance))
 
@@ -63,10 +63,11 @@ def describe_proof(
     gap: float, *, is_optimal: bool, vehicle_cost: float = 0.0, locked: int = 0
 ) -> str:
     """
-    Return a text that says how much longer a plan can be than the best possible one.
+    Return a text: by how much a plan can be longer than the best possible plan.
 
-    ``gap`` is the share by which the cost of the plan exceeds the lower bound.
-    ``locked`` is the number of locked tours, which the best possible plan must keep.
+    If there is a vehicle cost, it is about the cost instead of the length. ``gap`` is
+    the share by which the cost of the plan exceeds the lower bound. ``locked`` is the
+    number of locked tours, which the best possible plan must keep.
     """
     better, worse, best = "shorter", "longer", "shortest"
     if vehicle_cost:

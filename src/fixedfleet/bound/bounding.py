@@ -32,7 +32,7 @@ class Bound:
     Attributes
     ----------
     bound
-        No plan costs less.
+        The lower bound: no plan costs less.
     proven
         Whether the plan is proven optimal. Unless all costs are whole numbers, another
         plan may cost less by a share of at most 1e-7.
@@ -63,11 +63,12 @@ def bounds(
     plan
         A feasible plan. The better it is, the less time the proof takes.
     seconds_left
-        Called often; no further bound is computed when it returns 0 or less.
+        Returns the remaining time in seconds. It is called often, and no further bound
+        is computed when it returns 0 or less.
     vehicle_cost
         Fixed cost of each vehicle used.
     tours
-        Tours of other good plans. They are the first columns, which saves time.
+        Tours of other good plans. Column generation starts with them, which saves time.
 
     Raises
     ------
@@ -118,7 +119,9 @@ class _Bounds:
         return self._plan.cost_v(self._instance, self._vehicle_cost)
 
     def run(self) -> Iterator[Bound]:
-        """Yield (bound, plan) first, and again whenever one of them has improved."""
+        """
+        Yield a :class:`Bound` at once, and again whenever bound or plan has improved.
+        """
         last = self._now()
         yield last
         try:
@@ -159,9 +162,10 @@ class _Bounds:
 
     def _improve(self, tours: list[Route]) -> int:
         """
-        Replace the incumbent by the plan of these tours; return the new goal.
+        Replace the best known plan by the plan of these tours; return the new goal.
 
-        A later plan counts as better if its cost, in units, is at most the goal.
+        The goal is a cost in the units of :class:`WholeInstance`. A plan counts as
+        better than the best known plan if it costs at most the goal.
         """
         plan = Plan(tours)
         if faults := plan.check(self._instance):

@@ -1,7 +1,8 @@
 """
-Rounded capacity cuts: a set of customers is visited by enough vehicles for its demand.
+Rounded capacity cuts: enough vehicles visit each set of customers for its demand.
 
-For a set S of customers, a plan has at least 2⌈Σq(S)/Q⌉ arcs into or out of S.
+For a set S of customers, a plan has at least 2⌈Σq(S)/Q⌉ arcs into or out of S, where
+Σq(S) is the total demand of S and Q the capacity.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _VIOLATION = 0.02  # smaller violations are not worth a cut
 
 
 class CapacityCut(NamedTuple):
-    """A set of customers, and the number of vehicles that it needs at least."""
+    """A set of customers, and the minimum number of vehicles for its demand."""
 
     inside: NDArray[np.bool_]  # (n,): which locations are in the set
     vehicles: int
@@ -37,9 +38,10 @@ def find_capacity_cuts(
     """
     Return cuts that a fractional solution violates, the most violated ones first.
 
-    ``flow`` is symmetric and has shape (n, n). For each pair of locations, it has the
-    sum of the values of the routes that visit one directly after the other.
-    ``most`` is the maximum number of cuts.
+    ``flow[i, j]`` is the sum of the values of the routes that visit i and j directly
+    one after the other, in either order; it has shape (n, n). ``seed`` is for random
+    weights, with which different sets are found. ``most`` is the maximum number of
+    cuts.
     """
     noise = np.random.default_rng(seed).uniform(0.6, 1.4, (_ROUNDS, whole.size))
     noise[0] = 1.0
@@ -57,12 +59,13 @@ def find_capacity_cuts(
 @compiled()
 def _grow(flow: Any, demands: Any, capacity: Any, noise: Any, least: Any) -> Any:
     """
-    Return violated sets of customers, shape (K, n), and their violations.
+    Return violated sets of customers as masks, shape (K, n), and their violations.
 
-    A set begins with one customer. In each step, the customer with the largest weighted
-    flow to the set is added. Among the sets grown from one customer that need the same
-    number of vehicles, the most violated one is returned. ``noise`` has the weights of
-    the customers in each round, and ``least`` the smallest violation.
+    In each round, a set is grown from each customer. In each step, the customer with
+    the largest weighted flow to the set is added to it. Among the sets grown from one
+    customer that need the same number of vehicles, only the most violated one is
+    returned. ``noise`` has the weights of the customers in each round, shape (rounds,
+    n). Only violations above ``least`` count.
     """
     n = len(demands)
     sets = np.zeros((_MOST_SETS, n), np.bool_)

@@ -1,11 +1,12 @@
 """
 Enumerate all routes that a better plan can contain.
 
-The reduced cost of such a route is at most the gap between bound and goal. Paths start
-at the depot and visit no customer twice. Among the paths that visit the same customers
-and end at the same one, only the shortest is kept. Among the routes that visit the same
-customers, only the shortest is kept. A path is dropped if its reduced cost exceeds the
-gap, even with the cheapest way back to the depot.
+In a plan that costs at most the goal, the reduced cost of a route is at most the gap
+between bound and goal. Paths start at the depot and visit no customer twice. Among the
+paths that visit the same customers and end at the same one, only the shortest is kept.
+Among the routes that visit the same customers, only the shortest is kept. A path is
+dropped if its reduced cost exceeds the gap, even with the cheapest way back to the
+depot.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _PATHS, _ROUTES = 0, 1  # positions of the two numbers in Paths.counts
 
 
 class Room(NamedTuple):
-    """The numbers of paths and routes above which the enumeration gives up."""
+    """The maximum numbers of paths and routes; with more, the enumeration gives up."""
 
     paths: int
     routes: int
@@ -64,9 +65,10 @@ def enumerate_routes(
     """
     Return all routes with a reduced cost of at most ``most``, as rows of an array.
 
-    ``labels`` are the labels towards the depot, settled up to the full load. From them
-    follows the least reduced cost with which a path can be completed. Return None if
-    there are more paths or routes than ``room`` allows.
+    A row has the depot, customers, and zeros to the end. ``labels`` are all labels
+    towards the depot, settled up to the full capacity. They give the least reduced cost
+    with which a path can be completed. Return None if there are more paths or routes
+    than ``room`` allows.
     """
     whole, graph = pricer.whole, reduced.graph
     paths = _empty_paths(graph, *room)
@@ -105,7 +107,12 @@ def _empty_paths(graph: Graph, paths: int, routes: int) -> Paths:
 
 @compiled()
 def _hash(visited: Any, node: Any, size: Any) -> Any:
-    """Return the first position to try in a hash table; ``size`` is a power of two."""
+    """
+    Return the first position to try in a hash table with ``size`` positions.
+
+    The key is a set of customers, as bits in ``visited``, and the last customer,
+    ``node``. ``size`` is a power of two.
+    """
     value = np.uint64(node) * np.uint64(0x9E3779B97F4A7C15)
     for word in visited:
         value = (value ^ word) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -134,10 +141,11 @@ def _start(
     most: Any,
 ) -> Any:
     """
-    Add the paths from the depot to one customer each.
+    Add the paths that consist of the depot and one customer.
 
-    Return False if there are more paths than allowed. ``completions`` is what
-    :func:`complete` returns, and ``most`` is the largest reduced cost of a route.
+    Return False if there are more paths than allowed. ``costs`` has the cost of each
+    arc. ``completions`` is what :func:`complete` returns, and ``most`` is the largest
+    reduced cost of a route.
     """
     for way in range(graph.degrees[0]):
         customer = graph.successors[0, way]
@@ -177,10 +185,12 @@ def _keep(
     steps: Any,
 ) -> None:
     """
-    Keep the path at index ``new``, unless a path of at most its cost is kept already.
+    Store the path at index ``new``, unless an equivalent path is at most as expensive.
 
-    Only paths with the same customers and the same last customer are compared. If a
-    kept path costs more, it is overwritten.
+    Paths are equivalent if they have the same customers and the same last customer. If
+    the stored equivalent path costs more, it is overwritten. ``parent`` is the index of
+    the path without the last customer. ``reduced`` is the reduced cost, and ``steps``
+    the load in steps; see :class:`WholeInstance`.
     """
     place = _hash(paths.visited[new], node, len(paths.table))
     kept = paths.table[place]
@@ -205,10 +215,10 @@ def _keep(
 @compiled()
 def _close(graph: Graph, paths: Paths, costs: Any, path: Any, most: Any) -> Any:
     """
-    Make a route of a path by returning to the depot.
+    Turn the path with index ``path`` into a route by returning to the depot.
 
-    Routes with a reduced cost above ``most`` are left out. Return False if there are
-    more routes than allowed.
+    If the reduced cost of the route exceeds ``most``, it is not stored. Return False if
+    there are more routes than allowed.
     """
     node = paths.node[path]
     if paths.reduced[path] + graph.reduced[node, 0] > most:
@@ -245,10 +255,11 @@ def _extend(
     work: Any,
 ) -> Any:
     """
-    Turn the next ``work`` paths into routes, and extend them by one customer.
+    Close the next ``work`` paths to routes, and extend them by one customer.
 
-    Begin with the path at index ``position``. Return the index of the path to continue
-    with, or −1 if the arrays are full.
+    The first of these paths has the index ``position``. Return the index of the path to
+    continue with, or −1 if there are more paths or routes than allowed. The other
+    arguments are those of :func:`_start`.
     """
     last = min(position + work, paths.counts[_PATHS])
     while position < last:

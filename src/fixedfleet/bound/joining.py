@@ -1,7 +1,8 @@
 """
-Join two labels and an arc to a route.
+Join two labels over an arc to a route.
 
-The first label is a path from the depot, and the second a path back to the depot.
+The first label is a path from the depot, and the second a path back to the depot. The
+arc leads from the last customer of the first label to the first customer of the second.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ def count_halves(there: Labels, half: Any) -> Any:
     """
     Return (places, counts) of the settled labels with a load of at most ``half``.
 
-    ``places`` has their positions in each customer's list of settled labels, shape
-    (n, K). ``counts`` has their number per customer, shape (n,).
+    ``places`` has the positions of these labels in each customer's list of settled
+    labels, shape (n, K). ``counts`` has their number per customer, shape (n,).
     """
     n = len(there.num_settled)
     counts = np.zeros(n, np.int64)
@@ -48,12 +49,13 @@ def join(
     """
     Find the cheapest route over each arc from customer ``node``.
 
-    A route is joined over one arc only: the arc after the customer with which its load
-    first exceeds ``half``, or the arc back to the depot. ``here`` has the labels from
-    the depot, and ``there`` the labels towards it; both are the same if distances are
-    symmetric. ``halves`` is what :func:`count_halves` returns for ``there``. ``found``
-    has three arrays of shape (n, n), which are updated: the least reduced cost, the
-    label before the arc and the label after it.
+    Each route is found over one arc only: the arc after the customer with which its
+    load first exceeds ``half``, or the arc back to the depot if the load never does.
+    ``here`` has the labels from the depot, and ``there`` the labels towards it; both
+    are the same if distances are symmetric. ``halves`` is what :func:`count_halves`
+    returns for ``there``. ``found`` has three arrays of shape (n, n), which are
+    updated: the least reduced cost of a route over each arc, the label before the arc
+    and the label after it.
     """
     places, counts = halves
     least, before, behind = found
@@ -90,9 +92,11 @@ def join(
 @compiled()
 def _both_odd(graph: Graph, here: Labels, there: Labels, label: Any, rest: Any) -> Any:
     """
-    Return the penalties of the cuts with an odd number of visits by both labels.
+    Return the sum of the penalties of the cuts that are odd for both labels.
 
-    Together, the two labels make one more pair of visits to each of these cuts.
+    A cut is odd for a label that has visited an odd number of the cut's customers. If
+    two such labels are joined, the route has one more pair of visits than the labels
+    have.
     """
     total = np.int64(0)
     for word in range(here.odd.shape[1]):
@@ -109,9 +113,11 @@ def trace(
     """
     Return the routes of joined labels, as rows of customers with zeros to the end.
 
-    Route k joins the labels ``before[k]`` and ``behind[k]``. At most ``most`` routes
-    are returned. A route is left out if each of its customers is already in
-    ``most`` / 5 of the returned routes (and in three at least).
+    Route k joins the labels ``before[k]`` and ``behind[k]``; ``behind[k]`` is −1 if the
+    route returns to the depot after ``before[k]``. ``longest`` is the maximum number of
+    customers of a route. At most ``most`` routes are returned. A route is left out if
+    each of its customers is already in ``most`` / 5 of the returned routes, and in at
+    least three.
     """
     used = np.zeros(len(here.num_settled), np.int64)
     rows = np.zeros((min(most, len(before)), longest), np.int16)
@@ -147,10 +153,11 @@ def find_passable(
     graph: Graph, here: Labels, there: Labels, most: Any, passable: Any, node: Any
 ) -> None:
     """
-    Find the arcs from ``node`` that a route of reduced cost at most ``most`` can use.
+    Find the arcs at ``node`` that a route of reduced cost at most ``most`` can use.
 
-    All labels up to the full load must be settled. The result is written to
-    ``passable``, shape (n, n). The arc from the depot to ``node`` is included.
+    These are the arcs that start at ``node``, and the arc from the depot to ``node``.
+    The result is written to the mask ``passable``, shape (n, n). All labels up to the
+    full capacity must be settled.
     """
     if here.num_settled[node]:
         back = here.settled_cost[node, 0] + graph.reduced[node, 0]
@@ -186,10 +193,10 @@ def find_passable(
 @compiled()
 def complete(graph: Graph, there: Labels) -> Any:
     """
-    Return the least reduced cost of a path from each customer back to the depot.
+    Return the least reduced cost of a way from each customer back to the depot.
 
-    The shape is (limit + 1, n). The first index is the largest load that the customers
-    after this one may have together.
+    The result has shape (limit + 1, n). Entry [s, i] is for a way from customer i on
+    which the customers after i have a total load of at most s steps.
     """
     n = len(graph.steps)
     paths = np.full((graph.limit + 1, n), FORBIDDEN, np.int64)

@@ -1,13 +1,13 @@
 """
 Labels: partial routes from the depot, extended customer by customer.
 
-A label is a path from the depot to a customer with its reduced cost, its load in steps,
-the customers that it must not visit again (its ng-memory), and for each subset-row cut
-whether it has visited an odd number of the cut's customers. A label is dropped if
-another label dominates it: the other one is at the same customer, has at most the same
-load and cost, and can still visit every customer that the first one can. A label that
-was compared with the others and not dropped is settled. Labels are settled in ascending
-order of their loads.
+A label is a path from the depot to a customer. It has a reduced cost, a load in steps
+(see :class:`WholeInstance`), an ng-memory (the customers that it must not visit next),
+and for each subset-row cut whether it has visited an odd number of the cut's customers.
+A label is dropped if another label dominates it. The other label is then at the same
+customer, has at most the same load and cost, and can still visit every customer that
+the first one can. A label that was compared with the others and not dropped is called
+settled. Labels are settled in ascending order of their loads.
 
 The compiled loop returns after some work and can be continued, so that the caller can
 check the time limit in between.
@@ -44,7 +44,12 @@ _GLANCE = 8  # a new label is at once compared with this many settled labels
 
 
 class Graph(NamedTuple):
-    """The arcs, demands and cuts for labelling; all costs are whole numbers."""
+    """
+    The arcs, demands and cuts for labelling; all costs are whole numbers.
+
+    In the shapes, n is the number of locations, and W the number of 64-bit words that
+    have one bit per subset-row cut.
+    """
 
     steps: Any  # (n,) int64: demand in steps
     limit: Any  # int64: capacity in steps
@@ -60,7 +65,12 @@ class Graph(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Labels and, for each customer, the list of those that are settled."""
+    """
+    All labels, and for each customer the list of its settled labels.
+
+    In the shapes, L is the maximum number of labels, and K that of settled labels per
+    customer. The other letters are those of :class:`Graph`.
+    """
 
     cost: Any  # (L,) int64: reduced cost
     load: Any  # (L,) int32: load in steps
@@ -79,9 +89,9 @@ class Labels(NamedTuple):
 
 def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
     """
-    Return empty arrays of labels.
+    Return arrays with space for ``labels`` labels, which hold none yet.
 
-    There is space for this many labels, and for ``per_node`` settled ones per customer.
+    Each customer has space for ``per_node`` settled labels.
     """
     n, words = graph.members.shape
     return Labels(
@@ -103,7 +113,12 @@ def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
 
 @compiled()
 def penalty(cuts: Any, word: Any, penalties: Any) -> Any:
-    """Return the sum of the penalties of the cuts whose bits are set in this word."""
+    """
+    Return the sum of the penalties of some subset-row cuts.
+
+    They are the cuts whose bits are set in ``cuts``, which is word number ``word`` of
+    the bits of all cuts.
+    """
     total = np.int64(0)
     place = 64 * word
     while cuts != np.uint64(0):
@@ -140,11 +155,12 @@ def settle(
     graph: Graph, labels: Labels, position: Any, extended: Any, mode: Any, work: Any
 ) -> Any:
     """
-    Settle pending labels, beginning at ``position``, which is load · n + customer.
+    Settle pending labels, and return the position to continue from.
 
-    Labels with a load of at most ``extended`` are also extended. ``work`` limits the
-    work of this call. Return the position to continue from, or −1 if the arrays are
-    full.
+    A position is load · n + customer, and stands for all pending labels with this load
+    and customer; the first is ``position``. Labels with a load of at most ``extended``
+    are also extended. ``mode`` is BY_COST, WITHOUT_CUTS or EXACT. The call ends after
+    about ``work`` comparisons of labels. Return −1 if the arrays are full.
     """
     n = len(graph.steps)
     waiting = np.empty(len(labels.cost), np.int32)
@@ -179,7 +195,12 @@ def settle(
 def _dominated(
     graph: Graph, labels: Labels, label: Any, node: Any, mode: Any, most: Any
 ) -> Any:
-    """Return whether one of the ``most`` cheapest settled labels dominates a label."""
+    """
+    Return whether one of the ``most`` cheapest settled labels dominates a label.
+
+    ``node`` is the last customer of the label. ``mode`` says what is compared: only the
+    cost (BY_COST), also the ng-memory (WITHOUT_CUTS), or also the cuts (EXACT).
+    """
     cost, others = labels.cost[label], ~labels.memory[label]
     for place in range(most):
         spare = cost - labels.settled_cost[node, place]
@@ -225,7 +246,11 @@ def _insert(labels: Labels, label: Any, node: Any) -> None:
 
 @compiled()
 def _extend(graph: Graph, labels: Labels, label: Any, mode: Any) -> Any:
-    """Add the labels with one more customer; return False if the arrays are full."""
+    """
+    Add the labels that visit one more customer than ``label``.
+
+    Return False if the arrays are full.
+    """
     node, load, memory = labels.node[label], labels.load[label], labels.memory[label]
     for place in range(graph.degrees[node]):
         customer = graph.successors[node, place]

@@ -15,7 +15,11 @@ __all__ = ["Entries", "LinearProgram", "Solution"]
 
 
 class Entries(NamedTuple):
-    """Coefficients of a sparse matrix: three arrays of the same length."""
+    """
+    Coefficients of a sparse matrix: the row, column and value of each.
+
+    The three arrays have the same length.
+    """
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
@@ -26,7 +30,9 @@ NO_ENTRIES = Entries(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 class Solution(NamedTuple):
-    """An optimal solution: its cost, the values of columns, the duals of rows."""
+    """
+    An optimal solution: its cost, the value of each column, and the dual of each row.
+    """
 
     value: float
     columns: NDArray[np.float64]
@@ -38,8 +44,8 @@ class LinearProgram:
     The linear program: minimise costs · x with lower ≤ A x ≤ upper and x ≥ 0.
 
     Rows and columns have the numbers 0, 1, … in the order in which they were added.
-    After a deletion, the later ones are renumbered. Each run of GLOP starts from the
-    basis of the previous solution.
+    After a deletion, the remaining ones are numbered again without gaps. Each run of
+    GLOP starts from the basis of the previous solution.
 
     GLOP is called through MathOpt's protocol-buffer messages. MathOpt's Python layer is
     not used, because it makes a Python object of each value. For 2,000 variables, that
@@ -85,7 +91,12 @@ class LinearProgram:
         upper: NDArray[np.float64],
         entries: Entries = NO_ENTRIES,
     ) -> None:
-        """Add rows. In ``entries``, new rows already have their new numbers."""
+        """
+        Add rows with lower and upper bounds.
+
+        ``entries`` has their coefficients. Its row numbers are those that the new rows
+        will have: the first is the present number of rows.
+        """
         born = len(self._lower) + np.arange(len(lower))
         self._rows = np.append(self._rows, born)
         self._lower = np.append(self._lower, lower)
@@ -97,7 +108,12 @@ class LinearProgram:
         self._apply(update, entries)
 
     def add_columns(self, costs: NDArray[np.float64], entries: Entries) -> None:
-        """Add columns. In ``entries``, new columns already have their new numbers."""
+        """
+        Add columns with costs.
+
+        ``entries`` has their coefficients. Its column numbers are those that the new
+        columns will have: the first is the present number of columns.
+        """
         born = len(self._costs) + np.arange(len(costs))
         self._columns = np.append(self._columns, born)
         self._costs = np.append(self._costs, costs)
@@ -216,11 +232,17 @@ class LinearProgram:
         objective.values.extend(self._costs[columns])
 
     def slack_rows(self) -> NDArray[np.bool_]:
-        """Return which rows have slack in the last solution; their duals are zero."""
+        """
+        Return a mask of the rows that have slack in the last solution.
+
+        The duals of these rows are zero.
+        """
         return np.isin(self._rows, self._basic_rows)
 
     def _has_basis(self) -> bool:
-        """Return whether the last basis is still complete after deletions."""
+        """
+        Return whether deletions have left the basis of the last solution complete.
+        """
         columns = np.isin(self._columns, self._basic_columns).sum()
         return bool(columns + self.slack_rows().sum() == len(self._rows))
 

@@ -36,7 +36,11 @@ _MOST_CAPACITY_CUTS, _MOST_SUBSET_ROWS = 40, 50  # most new cuts of each kind pe
 
 
 def pad(routes: Sequence[Route]) -> NDArray[np.int16]:
-    """Return routes as rows of one array: the depot, customers, and zeros."""
+    """
+    Return routes as rows of one array, shape (R, L).
+
+    A row has the depot, the customers of a route, and zeros to the end.
+    """
     lengths = np.fromiter(map(len, routes), np.int64, len(routes))
     rows = np.zeros((len(routes), lengths.max(initial=0) + 2), np.int16)
     places = np.arange(1, rows.shape[1] + 1)[None, :] <= lengths[:, None]
@@ -60,8 +64,8 @@ class Master:
     whole
         The instance.
     penalties
-        Costs of the artificial columns: one number, or one per customer. They are upper
-        bounds of the customers' duals.
+        Costs of the artificial columns: one number, or one per customer. A customer's
+        dual never exceeds the cost of its artificial column.
     once
         Whether customers must be served exactly once. Otherwise, they must be served at
         least once.
@@ -126,7 +130,7 @@ class Master:
 
     def purge(self, most: int) -> None:
         """
-        If there are at least 2 · ``most`` routes, delete those of high reduced cost.
+        Delete routes of high reduced cost, if there are at least 2 · ``most`` routes.
 
         About ``most`` routes are kept.
         """
@@ -139,7 +143,11 @@ class Master:
         self.keep_routes(kept)
 
     def allow(self, allowed: NDArray[np.bool_]) -> None:
-        """Delete the routes that use an arc which is not allowed."""
+        """
+        Delete the routes that use a forbidden arc.
+
+        ``allowed`` is a mask of the arcs that are not forbidden, shape (n, n).
+        """
         rows = pad(self.routes)
         end = rows[:, :-1] == rows[:, 1:]  # zeros after the route
         self.keep_routes((allowed[rows[:, :-1], rows[:, 1:]] | end).all(axis=1))
@@ -150,10 +158,12 @@ class Master:
         self, seed: int, *, subset_rows: bool = True, limited: bool = True
     ) -> int:
         """
-        Add cuts that the present solution violates; return how many.
+        Add cuts that the present solution violates; return how many cuts have changed.
 
-        ``seed`` is for the search of capacity cuts. If ``limited``, subset-row cuts
-        have limited memory; otherwise, they have full memory.
+        A cut has changed if it is new or if its memory has grown. ``seed`` is for the
+        search of capacity cuts. If ``subset_rows`` is False, only capacity cuts are
+        added. If ``limited``, new subset-row cuts have limited memory; otherwise, they
+        have full memory.
         """
         routes, values = self.support()
         cuts: list[Cut] = list(
@@ -169,7 +179,7 @@ class Master:
         Add cuts, except those that exist already; return how many cuts have changed.
 
         If a subset-row cut exists already with a smaller memory, its memory is
-        enlarged.
+        enlarged, which counts as a change.
         """
         places = {_key(cut): place for place, cut in enumerate(self.cuts)}
         fresh: list[Cut] = []
@@ -203,7 +213,11 @@ class Master:
         self.cuts.extend(cuts)
 
     def _remember(self, place: int, memory: NDArray[np.bool_]) -> bool:
-        """Add locations to a subset-row cut's memory; return whether it has grown."""
+        """
+        Add locations to the memory of the subset-row cut ``cuts[place]``.
+
+        ``memory`` is a mask of locations. Return whether the memory has grown.
+        """
         cut = self.cuts[place]
         if not isinstance(cut, SubsetRow) or not (memory & ~cut.memory).any():
             return False
@@ -218,7 +232,11 @@ class Master:
         return True
 
     def drop_slack_cuts(self) -> NDArray[np.bool_]:
-        """Delete the cuts that have slack; return a mask of the rows that are kept."""
+        """
+        Delete the cuts that have slack in the last solution.
+
+        Return a mask of the rows of the linear program that are kept.
+        """
         slack = self._program.slack_rows()
         slack[: self.whole.size] = False
         if not slack.any():
@@ -246,14 +264,19 @@ class Master:
         return [self.routes[place] for place in used], values[used]
 
     def artificial(self) -> float:
-        """Return the sum of the artificial columns; 0 if routes serve all customers."""
+        """
+        Return the sum of the values of the artificial columns in the last solution.
+
+        It is 0 if routes serve all customers.
+        """
         return float(self.solution.columns[: self.whole.size - 1].sum())
 
     def flow(self) -> NDArray[np.float64]:
         """
-        Return how often the solution visits two locations directly one after the other.
+        Return how often the last solution visits i and j directly one after the other.
 
-        Routes count with their values. The matrix has shape (n, n) and is symmetric.
+        Entry [i, j] of the returned matrix counts both orders and adds up the values of
+        the routes. The matrix has shape (n, n) and is symmetric.
         """
         flow = np.zeros((self.whole.size, self.whole.size))
         for route, value in zip(*self.support(), strict=True):
@@ -264,7 +287,8 @@ class Master:
         """
         Return the slope of the Lagrangian bound in a direction of the duals.
 
-        ``route`` is the route of least reduced cost, which the bound counts M times.
+        ``route`` is the route of least reduced cost. The bound contains its reduced
+        cost M times.
         """
         sides = [1.0] * (self.whole.size - 1) + [0.0]
         for cut in self.cuts:
@@ -274,7 +298,12 @@ class Master:
         return float((np.array(sides) - self.whole.vehicles * column) @ direction)
 
     def _coefficients(self, rows: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the coefficient of each route in each row, shape (R, num_rows)."""
+        """
+        Return the coefficient of each route in each row of the linear program.
+
+        ``rows`` has the routes as in :func:`pad`. The result has shape (R, number of
+        rows).
+        """
         visits = np.zeros((len(rows), self.whole.size), np.int64)
         np.add.at(visits, (np.arange(len(rows))[:, None], rows), 1)
         fleet = np.ones((len(rows), 1), np.int64)
@@ -282,7 +311,11 @@ class Master:
 
 
 def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
-    """Return the coefficient of each route in each cut, shape (R, K)."""
+    """
+    Return the coefficient of each route in each cut, shape (R, K).
+
+    ``rows`` has the routes as in :func:`pad`.
+    """
     table = np.zeros((len(rows), len(cuts)), np.int64)
     capacity = [k for k, cut in enumerate(cuts) if isinstance(cut, CapacityCut)]
     if capacity:
@@ -303,7 +336,7 @@ def _entries(table: NDArray[np.int64], first: int) -> Entries:
     """
     Return the nonzero coefficients of new columns as sparse entries.
 
-    Row i of the table has the coefficients of column ``first`` + i.
+    Row i of ``table`` has the coefficients of column number ``first`` + i.
     """
     columns, rows = np.nonzero(table)
     return Entries(rows, columns + first, table[columns, rows].astype(float))

@@ -25,9 +25,9 @@ class Neighbourhoods(NamedTuple):
     """
     The neighbourhoods of all customers, as bits of 64-bit words.
 
-    The ng-memory of a route is the set of customers that it must not visit next. At
-    customer i, it contains only customers of i's neighbourhood. So one word suffices if
-    the customers of each neighbourhood have different bits.
+    The ng-memory of a route is the set of customers that it must not visit next. When
+    the route is at customer i, the memory contains only customers of i's neighbourhood.
+    So one word can hold it if the customers of each neighbourhood have different bits.
     """
 
     own: NDArray[np.uint64]  # (n,): the bit of each customer
@@ -41,8 +41,8 @@ def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
 
     The neighbourhood of a customer contains the customer itself and those nearest to
     it, by the sum of the costs of both directions. ``costs`` has shape (n, n), the
-    depot first. All neighbourhoods are made smaller if 64 bits are not enough to give
-    the customers of each neighbourhood different bits; see :class:`Neighbourhoods`.
+    depot first. The customers of each neighbourhood must have different bits of a
+    64-bit word. If this is impossible, all neighbourhoods get fewer customers.
     """
     both = costs + costs.T
     np.fill_diagonal(both, -1)
@@ -64,10 +64,11 @@ def make_neighbourhoods(costs: NDArray[np.int64], size: int) -> Neighbourhoods:
 
 def _colour(member: NDArray[np.bool_]) -> NDArray[np.int64]:
     """
-    Return the position of each customer's bit, which may exceed 63.
+    Return the position of each customer's bit, shape (n,).
 
-    Customers of the same neighbourhood have different bits. ``member[i, j]`` is whether
-    j is in the neighbourhood of i.
+    Customers of the same neighbourhood have different positions. If 64 bits are not
+    enough, some positions exceed 63. ``member[i, j]`` says whether j is in the
+    neighbourhood of i.
     """
     together = member.T.astype(np.int64) @ member.astype(np.int64) > 0
     bits = np.full(len(member), -1)

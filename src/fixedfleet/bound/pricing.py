@@ -2,8 +2,9 @@
 Pricing: find routes of least reduced cost for the duals of the master, and a bound.
 
 The duals are rounded to whole numbers first. Any duals give a valid lower bound: the
-sum of the duals, plus M times the least reduced cost of a route. The bound has no
-rounding errors, because all sums are 64-bit whole numbers.
+sum over all rows of the dual times the right-hand side, except for the row of the
+fleet, plus the number of tours times the least reduced cost of a route. The bound has
+no rounding errors, because all sums are 64-bit whole numbers.
 """
 
 from __future__ import annotations
@@ -58,11 +59,13 @@ class OutOfTimeError(Exception):
 
 
 class TooManyLabelsError(Exception):
-    """There are more labels than the arrays may hold."""
+    """Pricing needs more labels than the arrays may hold; raised to end it."""
 
 
 class Reduced(NamedTuple):
-    """The reduced costs for given duals, in the units of :class:`WholeInstance`."""
+    """
+    The reduced costs of arcs for given duals, in the units of :class:`WholeInstance`.
+    """
 
     graph: Graph  # for the labels from the depot
     backward: Graph  # for the labels towards the depot
@@ -71,10 +74,10 @@ class Reduced(NamedTuple):
 
 class Priced(NamedTuple):
     """
-    The result of pricing: a lower bound and routes.
+    The result of pricing: a lower bound in units, and routes.
 
-    The bound holds only if the mode was exact. The routes are sorted, the least reduced
-    cost first.
+    The bound is valid only if the mode was EXACT. The routes are sorted, the least
+    reduced cost first.
     """
 
     bound: int
@@ -82,7 +85,9 @@ class Priced(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The result of :meth:`Pricer.fix`: a bound, and the input of the enumeration."""
+    """
+    The result of :meth:`Pricer.fix`: a bound in units, and input for the enumeration.
+    """
 
     bound: int
     spare: int  # the largest reduced cost of a route in a plan within the goal
@@ -98,8 +103,8 @@ class Pricer:
     whole
         The instance.
     seconds_left
-        Called while labels are settled. OutOfTimeError is raised when it returns 0 or
-        less.
+        Returns the remaining time in seconds. It is called while labels are settled;
+        when it returns 0 or less, OutOfTimeError is raised.
     """
 
     def __init__(self, whole: WholeInstance, seconds_left: Callable[[], float]) -> None:
@@ -114,7 +119,12 @@ class Pricer:
     # From duals to reduced costs
 
     def reduce(self, cuts: list[Cut], duals: NDArray[np.float64]) -> Reduced:
-        """Return the reduced costs for duals of the master; missing duals are zero."""
+        """
+        Return the reduced costs of all arcs for duals of the master.
+
+        ``duals`` has the duals of the customers, of the fleet and of the cuts. If it
+        has fewer entries, the missing duals of the last cuts are zero.
+        """
         n = self.whole.size
         units = np.zeros(n + len(cuts), np.int64)
         units[: len(duals)] = np.rint(duals * DUAL_UNIT)
@@ -167,9 +177,10 @@ class Pricer:
 
     def labels(self, graph: Graph, extended: int, mode: int = EXACT) -> Labels:
         """
-        Return all settled labels.
+        Return all settled labels of a graph.
 
-        Only labels with a load of at most ``extended`` are extended.
+        Only labels with a load of at most ``extended`` steps are extended. ``mode`` is
+        BY_COST, WITHOUT_CUTS or EXACT; see :mod:`fixedfleet.bound.labelling`.
         """
         while True:
             labels = empty_labels(graph, *self._room)
@@ -189,7 +200,11 @@ class Pricer:
     def both(
         self, reduced: Reduced, extended: int, mode: int = EXACT
     ) -> tuple[Labels, Labels]:
-        """Return (labels from the depot, labels towards it), as :meth:`labels` does."""
+        """
+        Return (labels from the depot, labels towards the depot).
+
+        The arguments are those of :meth:`labels`.
+        """
         here = self.labels(reduced.graph, extended, mode)
         if self.whole.symmetric:
             return here, here
@@ -206,8 +221,8 @@ class Pricer:
         """
         Return routes of reduced cost less than ``below``, and the bound of the duals.
 
-        At most ``most`` routes are returned. The bound holds only in the exact mode,
-        because only this mode finds the least reduced cost of all ng-routes.
+        At most ``most`` routes are returned. The bound is valid only in the mode EXACT,
+        because the other modes may miss the route of least reduced cost.
         """
         limit = self.whole.limit
         half = limit // 2
@@ -231,28 +246,31 @@ class Pricer:
         return Priced(self.bound(reduced, int(least.min())), routes)
 
     def bound(self, reduced: Reduced, least: int) -> int:
-        """Return the bound in units, given the least reduced cost of a route."""
+        """Return the lower bound in units, given the least reduced cost of a route."""
         return reduced.constant + self._tours(least) * least
 
     def spare(self, reduced: Reduced, least: int, goal: int) -> int:
         """
         Return the largest reduced cost that a route of a plan within the goal can have.
 
-        A plan is within the goal if it costs at most ``goal``, in units.
+        A plan is within the goal if it costs at most ``goal``. ``least`` is the least
+        reduced cost of a route. All costs are in units.
         """
         return goal - reduced.constant - (self._tours(least) - 1) * least
 
     def _tours(self, least: int) -> int:
         """
-        Return how often the bound counts the least reduced cost.
+        Return the number of tours by which the bound multiplies the least reduced cost.
 
-        If the least reduced cost is negative, it is counted for the largest possible
-        number of tours, otherwise for the smallest.
+        This is the largest possible number of tours if the least reduced cost is
+        negative, and the smallest possible number otherwise.
         """
         return self.whole.vehicles if least < 0 else self.whole.fewest
 
     def fix(self, reduced: Reduced, goal: int) -> Fixed:
-        """Forbid the arcs that no plan with a cost of at most ``goal`` can use."""
+        """
+        Forbid the arcs that no plan with a cost of at most ``goal``, in units, can use.
+        """
         labels = here, there = self.both(reduced, self.whole.limit)
         some = np.flatnonzero(here.num_settled)
         least = int((here.settled_cost[some, 0] + reduced.graph.reduced[some, 0]).min())

@@ -1,4 +1,4 @@
-"""The public function `lower_bound`, which computes a bound and a gap for a plan."""
+"""The public function ``lower_bound``, which computes a lower bound for a plan."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LowerBound:
     vehicle_cost
         Fixed cost of each vehicle used.
     seconds
-        Time of the computation.
+        Duration of the computation.
     interrupted
         Whether the user ended the computation with Ctrl-C.
     """
@@ -116,8 +116,8 @@ def lower_bound(
         A feasible plan to compare with the bound. The better it is, the less time the
         proof takes. Default: a plan is searched for during a tenth of the time.
     time_limit
-        Seconds for everything. Loading compiled code, the first time in a process, does
-        not count towards this limit.
+        Seconds for the whole call. Loading compiled code, the first time in a process,
+        does not count towards this limit.
     vehicle_cost
         Fixed cost of each vehicle used.
     seed
@@ -166,7 +166,11 @@ def _find_plan(
     seed: int,
     tours: set[tuple[int, ...]],
 ) -> Plan:
-    """Search for a plan and return it; add the tours of all plans to ``tours``."""
+    """
+    Search for a plan and return it.
+
+    The tours of this plan and of all plans before it are added to ``tours``.
+    """
     verdict = assess_fleet(instance, time_limit=deadline.seconds)
     if verdict.packing is None:
         raise InputError(f"there is no plan to bound: {verdict}")

@@ -68,9 +68,11 @@ class Root:
         A plan counts as better than the best known plan if its cost, in units, is at
         most this. Such a plan is called "within the goal".
     tours
-        Tours of good plans. They are the first columns.
+        Tours of good plans, with which column generation starts. Each customer must be
+        in one of them.
     seconds_left
-        Called often; the computation ends when it returns 0 or less.
+        Returns the remaining time in seconds. It is called often, and the computation
+        ends when it returns 0 or less.
 
     Attributes
     ----------
@@ -102,7 +104,9 @@ class Root:
 
     @property
     def decided(self) -> bool:
-        """Whether the bound is above the goal, or all routes are enumerated."""
+        """
+        Whether the root is done: the bound is above the goal, or ``pool`` is known.
+        """
         return self.bound > self.goal or self.pool is not None
 
     def run(self) -> Iterator[None]:
@@ -149,10 +153,11 @@ class Root:
         """
         Generate columns in one pricing mode after the other, up to mode ``last``.
 
-        Each mode is more exact than the previous one. The last mode ends when pricing
-        finds no new route, or when the master's value is close to the bound of the
-        duals. Pricing uses smoothed duals: a weighted mean of the best duals so far and
-        those of the master. Yield after each pricing.
+        This is a generator that yields after each pricing. Each mode is more exact than
+        the previous one. A mode ends when pricing finds no new route, or when the
+        master's value is close to the bound of the duals. Pricing uses smoothed duals:
+        a weighted mean of the duals with the best bound so far and the duals of the
+        master.
         """
         mode, best, share = BY_COST, -math.inf, _SHARE
         while True:
@@ -190,9 +195,10 @@ class Root:
         self, share: float, priced: Priced, direction: NDArray[np.float64]
     ) -> float:
         """
-        Return the next weight of the best duals so far in the smoothed duals.
+        Return the next weight of the best duals in the smoothed duals.
 
-        ``direction`` leads from the best duals to those of the master. If the bound
+        ``share`` is the present weight. The best duals are those with the best bound so
+        far, and ``direction`` is the master's duals minus the best duals. If the bound
         increases in this direction, the weight is reduced, otherwise it is increased
         (Pessoa et al., "Automation and Combination of Linear-Programming Based
         Stabilization Techniques in Column Generation", INFORMS Journal on Computing
@@ -224,10 +230,10 @@ class Root:
 
     def _close(self, *, stalled: bool) -> None:
         """
-        Fix arcs and enumerate routes if the gap has shrunk enough since the last time.
+        Forbid arcs and enumerate routes, if the gap is much smaller than the last time.
 
-        ``stalled`` says whether cuts have nearly ceased to raise the bound. Then the
-        enumeration has its largest limits.
+        ``stalled`` says whether cuts hardly raise the bound any more. Then the
+        enumeration may find more paths and routes before it gives up.
         """
         gap = (self.goal - self.bound) / max(self.goal, 1)
         if self.pricer.num_labels > _MOST_LABELS:
@@ -260,7 +266,12 @@ class Root:
 
 
 def _first_duals(whole: WholeInstance, tours: Sequence[Route]) -> NDArray[np.float64]:
-    """Return initial duals: the cost of each tour is divided among its customers."""
+    """
+    Return initial duals of the customers and of the fleet.
+
+    The cost of each tour is divided among its customers, and each customer gets the
+    mean of its shares. The dual of the fleet is 0.
+    """
     costs = whole.costs / DUAL_UNIT
     near = np.sort(costs[1:, 1:] + costs[1:, 1:].T, axis=1)[:, :4].sum(axis=1) / 6
     far = (costs[0, 1:] + costs[1:, 0]) * whole.demands[1:] / whole.capacity

@@ -45,7 +45,9 @@ _ARTIFICIAL = 20  # an artificial column costs as much as this many plans
 
 @dataclass(order=True)
 class Node:
-    """A node of the tree: its routes, and a lower bound on plans of these routes."""
+    """
+    A node of the tree: its routes, and a lower bound on plans that use only these.
+    """
 
     bound: int
     number: int
@@ -68,7 +70,7 @@ class RoutePool:
         The solved master of the root. The tree begins with its cuts. Its duals select
         the routes of the first linear program.
     bound
-        A lower bound on the cost of all plans within the goal.
+        A lower bound, in units, on the cost of all plans within the goal.
     goal
         A plan counts as better than the best known plan, or "within the goal", if its
         cost, in units, is at most this.
@@ -78,8 +80,8 @@ class RoutePool:
     Attributes
     ----------
     bound
-        A lower bound on all plans within the goal. If it is above the goal, there is no
-        such plan.
+        The present lower bound, in units, on the cost of all plans within the goal. If
+        it is above the goal, there is no such plan.
     stuck
         Whether the linear program of a node has an integral solution that is not within
         the goal if its cost is computed exactly. The search then ends with the present
@@ -132,7 +134,12 @@ class RoutePool:
         self.bound = max(self.bound, min(least, self._goal + 1))
 
     def _branch(self, node: Node) -> list[Node]:
-        """Return the nodes that replace a node; none if it has no better plan."""
+        """
+        Return the nodes that replace a node in the tree.
+
+        The list is empty if no better plan uses only the routes of this node. If the
+        linear program has an integral solution, the node itself is returned.
+        """
         master = self._tighten(node, _ROUNDS)
         if node.bound > self._goal:
             return []
@@ -148,7 +155,12 @@ class RoutePool:
         return [node]
 
     def _tighten(self, node: Node, rounds: int) -> Master:
-        """Raise the bound of a node by cuts, and drop routes; return its master."""
+        """
+        Raise the bound of a node by rounds of cuts, and return its master.
+
+        There are at most ``rounds`` rounds. Routes of the node whose reduced cost is
+        too large are dropped.
+        """
         most = _ARTIFICIAL * max(self._goal / DUAL_UNIT, 1.0)
         master = Master(self._whole, most, once=True)
         master.add_cuts(node.cuts)
@@ -173,8 +185,8 @@ class RoutePool:
         """
         Solve the linear program over all routes of a node by column generation.
 
-        This raises the node's bound, and drops the routes whose reduced cost is too
-        large.
+        This raises the node's bound. Routes whose reduced cost is too large for a plan
+        within the goal are dropped.
         """
         while True:
             self._pricer.check_time()
@@ -212,9 +224,9 @@ class RoutePool:
 
     def _strongest(self, node: Node, pairs: list[tuple[int, int]]) -> list[Node]:
         """
-        Try each pair; return the branches of the pair that raises the bounds most.
+        Try to branch on each pair; return the two branches that raise the bounds most.
 
-        Branches whose bound exceeds the goal are left out.
+        A branch whose bound exceeds the goal is left out.
         """
         best, chosen = -1.0, [node]
         for i, j in pairs:
@@ -248,7 +260,11 @@ def _tours(rows: NDArray[np.int16]) -> list[Route]:
 
 @compiled()
 def walk(graph: Graph, routes: Any) -> Any:
-    """Return the reduced cost of each route; routes have shape (R, L)."""
+    """
+    Return the reduced cost of each route, shape (R,).
+
+    ``routes`` has shape (R, L): the depot, customers, and zeros to the end.
+    """
     costs = np.zeros(len(routes), np.int64)
     odd = np.zeros(graph.members.shape[1], np.uint64)
     for route in range(len(routes)):

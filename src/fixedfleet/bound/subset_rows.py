@@ -1,13 +1,14 @@
 """
 Subset-row cuts on three customers, with limited memory.
 
-At most one tour of a plan visits two or more of three customers. A route that visits
-them k times has the coefficient ⌊k/2⌋ (Jepsen et al., "Subset-Row Inequalities Applied
-to the Vehicle-Routing Problem with Time Windows", Operations Research 2008). With
-limited memory, each cut has a set of customers as its memory. When a route visits a
-customer outside of this set, a first visit to the three customers that has no second
-one yet is forgotten. So the cut is weaker, but pricing is faster (Pecin et al.,
-"Improved Branch-Cut-and-Price for Capacitated Vehicle Routing", 2017).
+For any three customers, at most one tour of a plan visits two or more of them. In the
+cut, a route that visits them k times has the coefficient ⌊k/2⌋ (Jepsen et al.,
+"Subset-Row Inequalities Applied to the Vehicle-Routing Problem with Time Windows",
+Operations Research 2008). With limited memory, each cut has a set of customers as its
+memory. Visits to the three customers are counted in pairs. If a route visits a customer
+outside of the memory after the first visit of a pair, this visit is forgotten. So the
+cut is weaker, but pricing is faster (Pecin et al., "Improved Branch-Cut-and-Price for
+Capacitated Vehicle Routing", 2017).
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def find_subset_rows(
 
     ``routes`` and ``values`` are the solution, ``size`` is the number of locations, and
     ``most`` the maximum number of cuts. With ``limited``, the memory of a cut has only
-    the customers that the routes of this solution need for their full coefficients.
-    Otherwise it has all customers.
+    the customers with which the routes of this solution have the same coefficients as
+    with full memory. Otherwise the memory has all customers.
     """
     visits = np.zeros((len(routes), size), np.int64)
     for number, route in enumerate(routes):
@@ -76,7 +77,12 @@ def find_subset_rows(
 
 
 def _remembered(route: tuple[int, ...], triple: tuple[int, ...]) -> list[int]:
-    """Return the stops that must be in a cut's memory for this route to count fully."""
+    """
+    Return the stops of a route that the memory of a cut must contain.
+
+    With these stops, the route has the same coefficient as with full memory. ``triple``
+    are the three customers of the cut.
+    """
     places = [place for place, stop in enumerate(route) if stop in triple]
     pairs = [(places[k], places[k + 1]) for k in range(len(places) - 1)]
     if len(places) == 3:  # the coefficient is 1, so the closer pair suffices
@@ -91,7 +97,9 @@ def _find_triples(visits: Any, values: Any, least: Any) -> Any:
     """
     Return (triples, violations) of the cuts violated by more than ``least``.
 
-    ``visits`` says how often each route visits each location.
+    ``triples`` has the three customers of each cut, shape (K, 3). ``visits`` has the
+    number of visits of each route to each location, shape (R, n), and ``values`` the
+    value of each route in the solution.
     """
     n = visits.shape[1]
     triples = np.empty((20_000, 3), np.int64)

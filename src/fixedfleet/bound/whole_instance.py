@@ -35,15 +35,16 @@ class WholeInstance:
         Shape (n, n) with n = N + 1: twice the distance of each arc in units, rounded
         down. Each arc from or to the depot also has half of the vehicle cost.
     unit
-        The number of units per unit of length of the user. Because costs are doubled,
-        a cost in units is ``2 · unit · cost``.
+        The number of units per unit of length of the user. Because ``costs`` are
+        doubled, a cost of the user is ``2 · unit`` times as large here. In this
+        package, "in units" means such a doubled number.
     demands, capacity
         As in :attr:`Instance.demand_units`.
     steps, limit
-        Smaller demands, called steps, and the capacity for them. Labels are sorted by
-        the steps of their customers, so each customer has at least 1. If the capacity
-        is large, demands are rounded down to steps. Then every tour within the capacity
-        is within the limit, but a tour within the limit may exceed the capacity.
+        Demands and capacity as small whole numbers, called steps. Labels are sorted by
+        their loads in steps, so each customer has at least 1. If the capacity is large,
+        demands are rounded down to steps. Then every tour within the capacity is within
+        the limit, but a tour within the limit may exceed the capacity.
     vehicles, fewest
         The largest and the smallest number of tours that a plan can have.
     allowed
@@ -78,7 +79,7 @@ class WholeInstance:
 
     def goal(self, cost: float) -> int:
         """
-        Return the largest cost, in units, that a plan cheaper than ``cost`` can have.
+        Return the largest cost, in units, that counts as cheaper than ``cost``.
 
         If no plan costs at most this many units, a plan that costs ``cost`` is optimal.
         """
@@ -87,7 +88,11 @@ class WholeInstance:
         return math.floor(2 * self.unit * exact)
 
     def to_user(self, bound: int) -> float:
-        """Return a lower bound, given in units, in the user's unit of cost."""
+        """
+        Convert a lower bound from units to the user's unit of cost.
+
+        The result is rounded so that it is still a lower bound.
+        """
         exact = Fraction(bound) / (2 * self.unit)
         if self.whole:
             return float(math.ceil(exact))
@@ -96,7 +101,11 @@ class WholeInstance:
 
 
 def make_whole(instance: Instance, plan: Plan, vehicle_cost: float) -> WholeInstance:
-    """Return an instance in whole numbers; the cost of the plan determines the unit."""
+    """
+    Return an instance in whole numbers; the cost of the plan determines the unit.
+
+    Arcs that no plan of at most this cost can use are not allowed.
+    """
     cost = plan.cost_v(instance, vehicle_cost)
     distances, demands = instance.distances, instance.demand_units
     exponent = _BITS - math.frexp(cost)[1] if cost > 0 else 0
@@ -130,15 +139,15 @@ def _count_in_steps(
     demands: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.int64], int]:
     """
-    Return smaller demands, at least 1 for each customer, and the capacity for them.
+    Return demands and capacity as small whole numbers, called steps.
 
-    Demands and capacity are divided by a number and rounded down. The number is so
-    large that the returned capacity is at most _MOST_STEPS, or the number of locations
-    if that is larger. Let z be the number of customers whose demand becomes 0. Each of
-    them gets the demand 1, and all other demands are multiplied by z + 1. The capacity
-    is multiplied by z + 1 as well, and z is added to it. So every tour that is within
-    the capacity and visits each customer at most once is also within the returned
-    capacity.
+    Each customer has at least 1 step. Demands and capacity are divided by a number and
+    rounded down. The number is so large that the returned capacity is at most
+    _MOST_STEPS, or the number of locations if that is larger. Let z be the number of
+    customers whose demand becomes 0. Each of them gets the demand 1, and all other
+    demands are multiplied by z + 1. The capacity is multiplied by z + 1 as well, and z
+    is added to it. So every tour that is within the capacity and visits each customer
+    at most once is also within the returned capacity.
     """
     common = int(np.gcd.reduce(demands)) or 1
     coarse = common

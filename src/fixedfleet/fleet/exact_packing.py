@@ -28,7 +28,9 @@ _ARC_SECONDS = 1e-5  # time per arc to build the model
 
 
 def load() -> Any:
-    """Import and return CP-SAT, which takes part of a second the first time."""
+    """
+    Import and return CP-SAT's module, which takes part of a second the first time.
+    """
     from ortools.sat.python import cp_model
 
     return cp_model
@@ -43,12 +45,12 @@ def pack_exactly(
     Each demand must be from 1 to the capacity. CP-SAT solves the arc-flow model
     (Valério de Carvalho): a vehicle is a path from load to load. The model does not
     distinguish equal demands or equal vehicles, so the solver does not search through
-    packings that differ only in numbering. Its relaxation is far tighter than that of a
-    model with one variable per demand and vehicle.
+    packings that differ only in numbering. The linear relaxation of this model is far
+    tighter than that of a model with one variable per demand and vehicle.
 
-    The result has the demands of each vehicle that is used. It is ``"impossible"`` if
-    there is no packing, and ``"undecided"`` if the deadline is over before that is
-    known, or if too many different loads are possible.
+    Return the list of demands of each vehicle that is used. Return ``"impossible"`` if
+    there is no packing. Return ``"undecided"`` if the deadline is over first, or if so
+    many different loads are possible that the model would be too large.
     """
     answer = pack_mixed(sizes, {capacity: vehicles}, deadline)
     return answer if isinstance(answer, str) else [sizes for _, sizes in answer]
@@ -60,12 +62,12 @@ def pack_mixed(
     """
     Pack demands into vehicles of several capacities, or prove that it is impossible.
 
-    The result has (capacity, demands) for each vehicle that is used. It is
-    ``"impossible"`` or ``"undecided"`` in the same cases as for :func:`pack_exactly`.
+    Return (capacity, demands) for each vehicle that is used. Return ``"impossible"`` or
+    ``"undecided"`` in the same cases as :func:`pack_exactly`.
 
-    The model is the arc-flow model described there, with one addition: each capacity Q
-    has a sink, and the path of a vehicle of this capacity ends with an arc to it. This
-    arc begins at the largest possible load that is at most Q.
+    The model is the arc-flow model of :func:`pack_exactly`, with one addition: each
+    capacity Q has a sink. The path of a vehicle of capacity Q ends with an arc to this
+    sink, which begins at the largest possible load that is at most Q.
 
     Parameters
     ----------
@@ -102,9 +104,9 @@ def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None
     """
     Return the arcs (load before, load after) of the arc-flow model.
 
-    ``counts`` has the number of demands of each size, the largest first. A node is a
-    possible load. An arc loads one demand into a vehicle, and a vehicle is a path from
-    load 0. Return None if there are too many arcs.
+    ``counts`` has the number of demands of each size, the largest size first. A node of
+    the model is a possible load. An arc loads one demand into a vehicle, and a vehicle
+    is a path of arcs from load 0. Return None if there are too many arcs.
     """
     loads = {0}
     arcs: list[tuple[int, int]] = []
@@ -130,10 +132,12 @@ def _flow_model(
     counts: dict[int, int], arcs: list[tuple[int, int]], fleet: dict[int, int]
 ) -> tuple[Any, dict[tuple[int, int, bool], Any]]:
     """
-    Return the model, and the flow variable of each arc (tail, head, loaded).
+    Return the arc-flow model, and the flow variable of each arc (tail, head, loaded).
 
-    An arc with ``loaded`` False stands for unused capacity: it leads to the next larger
-    load without loading a demand. With several capacities, the path of a vehicle of
+    ``counts`` has the number of demands of each size, ``arcs`` is what :func:`_arcs`
+    returns, and ``fleet`` has the number of vehicles of each capacity. An arc with
+    ``loaded`` False stands for unused capacity: it leads to the next larger load
+    without loading a demand. If there are several capacities, the path of a vehicle of
     capacity Q ends with an arc from the largest load of at most Q to a sink, whose
     number is −Q.
     """
@@ -174,7 +178,8 @@ def _paths(
     """
     Split flows into paths; return (capacity, demands) of each vehicle.
 
-    ``largest`` is the capacity of vehicles whose path does not end at a sink.
+    ``flows`` has the number of vehicles on each arc of :func:`_flow_model`. ``largest``
+    is the capacity of vehicles whose path does not end at a sink.
     """
     onward: dict[int, list[tuple[int, bool]]] = {}
     for (tail, head, loaded), flow in flows.items():

@@ -71,7 +71,11 @@ class MixedFleet:
             self.packing = self._give_types(answer)
 
     def plan(self) -> Plan | None:
-        """Return the packing as a plan; its first tour also serves demands of zero."""
+        """
+        Return the packing as a plan; None if no packing is known.
+
+        The first tour also serves the customers whose demand is 0.
+        """
         return None if self.packing is None else self._to_plan(self.packing)
 
     def additions(self, deadline: Deadline) -> tuple[VehicleType, Plan] | None:
@@ -110,7 +114,7 @@ class MixedFleet:
 
     def _prove_by_sums(self) -> str:
         """
-        Return a proof that the fleet is too small; "" if this finds none.
+        Return a proof, as a sentence, that the fleet is too small; "" if there is none.
 
         For each capacity, the demands above it are added up. If the larger vehicles
         cannot carry their sum, the fleet is too small.
@@ -139,7 +143,12 @@ class MixedFleet:
         return ""
 
     def _pack(self, counts: Sequence[int], deadline: Deadline) -> list[Load] | None:
-        """Return a quick packing into the fleet, or None if none is found."""
+        """
+        Return a quick packing into the fleet, or None if none is found.
+
+        ``counts`` has the number of vehicles of each type. The packing has (index of
+        type, demands) of each vehicle.
+        """
         rooms = sorted(self._rooms(counts))
         packing = best_fit_into(self.sizes, rooms)
         for order in (rooms[::-1], rooms):
@@ -148,7 +157,11 @@ class MixedFleet:
         return packing
 
     def _rooms(self, counts: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (capacity, index of type) of each vehicle, given each type's count."""
+        """
+        Return (capacity, index of type) of each vehicle.
+
+        ``counts`` has the number of vehicles of each type.
+        """
         return [
             (self.capacities[index], index)
             for index, number in enumerate(counts)
@@ -157,10 +170,10 @@ class MixedFleet:
 
     def _give_types(self, packing: Sequence[tuple[int, list[int]]]) -> list[Load]:
         """
-        Assign a vehicle type to each vehicle of a packing.
+        Return a packing with vehicle types instead of capacities.
 
-        The given packing has the (capacity, demands) of each vehicle. The returned one
-        has its (index of the type, demands).
+        The given packing has (capacity, demands) of each vehicle. The returned packing
+        has (index of type, demands) of each vehicle.
         """
         free: dict[int, list[int]] = defaultdict(list)
         for capacity, index in self._rooms(self.counts):
@@ -184,10 +197,11 @@ def best_fit_into(
     sizes: Sequence[int], rooms: Sequence[tuple[int, int]]
 ) -> list[Load] | None:
     """
-    Put each demand into the vehicle where it leaves the least free capacity.
+    Pack each demand into the vehicle where it leaves the least free capacity.
 
     ``sizes`` has the demands in descending order. ``rooms`` has the (capacity, index of
-    type) of each vehicle in ascending order. Return None if a demand fits nowhere.
+    type) of each vehicle in ascending order. Return (index of type, demands) of each
+    vehicle, or None if a demand fits nowhere.
     """
     packing: list[Load] = [(index, []) for _, index in rooms]
     left = [(room, vehicle) for vehicle, (room, _) in enumerate(rooms)]
@@ -207,8 +221,9 @@ def fill_in_order(
     """
     Fill one vehicle after the other as far as possible, in the order of ``rooms``.
 
-    ``rooms`` has the (capacity, index of type) of each vehicle. Return None if demands
-    are left, if this would take too long, or if the deadline is over first.
+    ``rooms`` has the (capacity, index of type) of each vehicle. Return (index of type,
+    demands) of each vehicle. Return None if demands are left, if filling would take too
+    long, or if the deadline is over first.
     """
     if not is_quick(len(sizes), max(room for room, _ in rooms), len(rooms)):
         return None
@@ -221,6 +236,10 @@ def fill_in_order(
 
 
 def name_type(one: VehicleType) -> str:
-    """Return a text for vehicles to add: "2 more vehicles of type 'large'"."""
+    """
+    Return a text about vehicles to add, such as "2 more vehicles of type 'large'".
+
+    ``one.count`` is the number of vehicles to add.
+    """
     kind = f"type {one.name!r}" if one.name else f"capacity {one.capacity:g}"
     return f"{count(one.count, 'more vehicle')} of {kind}"

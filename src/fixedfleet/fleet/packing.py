@@ -36,9 +36,10 @@ _NEVER = Deadline()
 
 def best_fit(sizes: Sequence[int], capacity: int) -> Packing:
     """
-    Return a packing by best fit, into as many vehicles as this needs.
+    Return a packing by best fit: the demands of each vehicle.
 
-    Each demand, the largest first, is put where it leaves the least free capacity.
+    Each demand, the largest first, is put into the vehicle where it leaves the least
+    free capacity. A further vehicle is used only if the demand fits into none.
     """
     packing: Packing = []
     rooms: list[tuple[int, int]] = []  # (free capacity, vehicle), ascending
@@ -107,16 +108,20 @@ def fill(
 
 
 def is_quick(demands: int, capacity: int, vehicles: int) -> bool:
-    """Return whether vehicles can be filled one after the other within a second."""
+    """
+    Return whether vehicles can be filled one after the other within a second.
+
+    ``demands`` is the number of demands.
+    """
     work = demands * vehicles * (1 + capacity // 4096)
     return work <= _MOST_WORK and demands * capacity <= _MOST_BITS
 
 
 def take_fullest(rest: list[int], room: int) -> list[int]:
     """
-    Remove from ``rest`` the demands with the largest sum up to ``room``.
+    Remove the demands from ``rest`` that fill a vehicle best; return them.
 
-    Return the removed demands.
+    Among all sets of demands with a sum of at most ``room``, they have the largest sum.
     """
     within = (1 << (room + 1)) - 1
     sums = [1]  # bit s of sums[i]: some of the first i demands add up to s

@@ -19,16 +19,17 @@ def best_fit_rows(
     demands: Any, order: Any, sizes: Any, capacity: Any, vehicles: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """
-    Put each demand into the vehicle where it leaves the least free capacity.
+    Pack each demand into the vehicle where it leaves the least free capacity.
 
-    On a tie, the first such vehicle is taken. ``order`` has the customers, from 0, in
-    the order in which they are packed; like ``demands``, it has shape (B, N). ``sizes``
-    has the number of customers of each instance. It, ``capacity`` and ``vehicles`` have
-    shape (B,).
+    If several vehicles are left with the same capacity, the first one is taken.
+    ``order`` has the customers, numbered from 0, in the order in which they are packed.
+    ``order`` and ``demands`` have shape (B, N). ``sizes`` has the number of customers
+    of each instance. ``sizes``, ``capacity`` and ``vehicles`` have shape (B,).
 
-    Returns (chosen, packed): the vehicle of each customer, shape (B, N), and whether
-    all customers of an instance were packed, shape (B,). Padding and customers that fit
-    nowhere get the largest number of vehicles as their vehicle, which does not exist.
+    Return (chosen, packed): the vehicle of each customer, shape (B, N), and whether all
+    customers of an instance were packed, shape (B,). When a customer fits nowhere, the
+    packing of its instance ends. For padding and for customers that were not packed,
+    the chosen vehicle is the largest number in ``vehicles``; no vehicle has this index.
     """
     count, n = demands.shape
     none = vehicles.max() if count else 0

@@ -1,4 +1,4 @@
-"""Customers that windows and shifts rule out, and an order of stops to meet them."""
+"""Find customers that no vehicle can serve in time, and sort stops by their windows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def find_unreachable(instance: Instance) -> str:
     """
     Return a sentence about the first customer that no vehicle can serve in time.
 
-    Every vehicle that serves only this customer arrives after the window has closed, or
-    is back after its shift has ended. Travel times are those of the fastest paths,
+    Even if a vehicle serves only this customer, it arrives after the window has closed,
+    or is back after its shift has ended. Travel times are those of the fastest paths,
     which may pass other customers. Return "" if there is no such customer.
     """
     there, back = instance.travel_times[0], instance.travel_times[:, 0]
@@ -43,9 +43,10 @@ def _too_late(
     instance: Instance, there: NDArray[np.float64], back: NDArray[np.float64]
 ) -> dict[int, str]:
     """
-    Return why customers cannot be served in time, by customer.
+    Return the customers that no vehicle can serve in time, each with the reason.
 
-    ``there`` and ``back`` have the travel times from and to the depot.
+    ``there`` has the travel time from the depot to each location, and ``back`` the
+    travel time from each location to the depot.
     """
     found = {}
     clock = instance.clock
@@ -87,7 +88,8 @@ def _fastest(times: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     Return the travel time from the depot to each location, by the fastest path.
 
-    Such a path may pass other customers.
+    The path may pass other customers. ``times`` has all travel times, shape (N + 1, N +
+    1).
     """
     best: NDArray[np.float64] = times[0].copy()
     while True:

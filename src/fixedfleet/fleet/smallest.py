@@ -61,7 +61,7 @@ class SmallestFleet:
 
     @property
     def open(self) -> bool:
-        """Whether the smallest fleet is still unknown."""
+        """Whether the size of the smallest fleet is still unknown."""
         return self.lower < self.upper
 
     def search(self, vehicles: int, deadline: Deadline) -> None:
@@ -98,7 +98,11 @@ class SmallestFleet:
         return next(proof for bound, proof in self.proofs if bound > vehicles)
 
     def plan(self) -> Plan:
-        """Return the best packing as a plan. Tour 1 also serves demands of zero."""
+        """
+        Return the best packing as a plan.
+
+        The first tour also serves the customers whose demand is 0.
+        """
         customers = defaultdict(list)
         for customer, units in enumerate(self.instance.demand_units.tolist()[1:], 1):
             customers[units].append(customer)

@@ -56,14 +56,14 @@ class FleetVerdict:
     upper_bound
         This many vehicles are proven to suffice; None if no such number is known.
     packing
-        The proof of ``feasible``: a plan within the fleet, whose tours are not made
-        short. None for any other status.
+        The proof of ``feasible``: a plan within the fleet. The length of its tours is
+        not optimised. None for any other status.
     smallest_packing
         A plan with at most ``upper_bound`` vehicles; None if there is no upper bound.
     additions
-        If vehicles differ and are too few: vehicles of one type which, added to the
-        fleet, make it suffice. Its ``count`` is the number to add, and
-        ``smallest_packing`` uses them. None otherwise.
+        If vehicles differ and are too few: a vehicle type whose ``count`` is a number
+        of vehicles to add so that the fleet suffices. ``smallest_packing`` is a plan
+        with these vehicles. None otherwise.
     advice
         If vehicles differ or times are given: a sentence that says what would suffice,
         and what is not proven. Empty otherwise.
@@ -90,7 +90,12 @@ class FleetVerdict:
         return self.lower_bound == self.upper_bound
 
     def summary(self) -> str:
-        """Return the verdict as text: one line on the fleet, one on the smallest."""
+        """
+        Return the verdict as two lines of text.
+
+        The first line is about this fleet, the second about the smallest fleet that
+        suffices, or the advice.
+        """
         if self.advice:
             smallest = self.advice
         elif self.upper_bound is None:
@@ -124,7 +129,7 @@ class FleetVerdict:
         return instance.with_vehicles(self.smallest_packing.vehicles)
 
     def asked(self, instance: Instance) -> Instance:
-        """Undo :meth:`enlarge`: return the instance with the fleet asked about."""
+        """Undo :meth:`enlarge`: return the instance with the fleet of this verdict."""
         if self.additions is not None and instance.vehicles > self.vehicles:
             return _add_vehicles(instance, self.additions, -self.additions.count)
         return instance.with_vehicles(self.vehicles)
@@ -166,7 +171,8 @@ class BatchVerdict:
         A plan within the fleet for each instance whose status is ``feasible``; an empty
         plan for all others.
     reasons
-        For each other instance, why its fleet is not known to suffice, by row.
+        For the row of each instance that is not ``feasible``, why its fleet is not
+        known to suffice.
     """
 
     statuses: NDArray[np.str_]
@@ -179,7 +185,7 @@ class BatchVerdict:
 
     @property
     def feasible(self) -> NDArray[np.bool_]:
-        """Which fleets are known to suffice, shape (B,)."""
+        """Mask of the instances whose fleet is known to suffice, shape (B,)."""
         return np.asarray(self.statuses == "feasible")
 
 
@@ -187,8 +193,9 @@ def quick_packing_size(instance: Instance) -> int | None:
     """
     Return the number of vehicles that a quick packing uses.
 
-    Return None if a demand exceeds the capacity, or if vehicles differ and no packing
-    into the fleet is found.
+    If vehicles are equal, the packing may use more vehicles than the fleet has. Return
+    None if a demand exceeds the capacity, or if vehicles differ and no packing into the
+    fleet is found.
     """
     if _too_large(instance):
         return None
@@ -225,7 +232,7 @@ def load_exact_packing(instance: Instance) -> None:
 
 
 def _load_if_open(fleet: SmallestFleet | MixedFleet) -> None:
-    """Import the solver of the exact search, unless quick packings were enough."""
+    """Import the solver of the exact search, unless quick packings have decided."""
     if fleet.open:
         exact_packing.load()
 
@@ -276,7 +283,7 @@ def _assess_loads(
     smallest_limit: float | None,
     deadline: Deadline | None,
 ) -> FleetVerdict:
-    """Decide whether vehicles that are alike can carry the demands."""
+    """Return the verdict on a fleet of equal vehicles, without windows and shifts."""
     vehicles = instance.vehicles
     fleet = SmallestFleet(instance, deadline or Deadline())
     limit = time_limit
@@ -311,7 +318,7 @@ def _assess_loads(
 def _assess_day(
     instance: Instance, time_limit: float, deadline: Deadline | None
 ) -> FleetVerdict:
-    """Decide whether a fleet with several vehicle types, windows or shifts suffices."""
+    """Return the verdict on a fleet with several vehicle types, windows or shifts."""
     if instance.has_mixed_fleet:
         verdict = _assess_mixed(instance, time_limit, deadline)
     else:
@@ -322,7 +329,7 @@ def _assess_day(
 def _assess_mixed(
     instance: Instance, time_limit: float, deadline: Deadline | None
 ) -> FleetVerdict:
-    """Decide whether vehicles of several types can carry the demands."""
+    """Return the verdict on vehicles of several types, without windows and shifts."""
     fleet = MixedFleet(instance, deadline or Deadline())
     if deadline is None:
         if time_limit > 0:
@@ -369,7 +376,11 @@ def _assess_mixed(
 
 
 def _add_times(verdict: FleetVerdict, instance: Instance) -> FleetVerdict:
-    """Revise a verdict, which is about loads only, for windows and shifts."""
+    """
+    Return a verdict that also considers windows and shifts.
+
+    The given verdict is about loads only.
+    """
     if reason := find_unreachable(instance):
         return replace(
             verdict,
@@ -406,7 +417,7 @@ def assess_batch(
     batch: InstanceBatch, *, time_limit: float = 0.1, smallest: bool = False
 ) -> BatchVerdict:
     """
-    Decide for each instance whether its fleet can carry its demands.
+    Return, for each instance of a batch, whether its fleet can carry its demands.
 
     Best fit is tried for the whole batch at once, and packs nearly every instance that
     can be packed. Only the other instances need :func:`assess_fleet`.
@@ -416,7 +427,7 @@ def assess_batch(
     batch
         The instances.
     time_limit
-        As for :func:`assess_fleet`, per instance.
+        Seconds per instance for the exact search, as for :func:`assess_fleet`.
     smallest
         Whether the packings should use as few vehicles as possible.
     """
@@ -437,9 +448,9 @@ def assess_batch(
 
 def _add_vehicles(instance: Instance, kind: VehicleType, number: int) -> Instance:
     """
-    Add a number of vehicles of one type to the fleet of an instance.
+    Return an instance with ``number`` more vehicles of the type ``kind``.
 
-    A negative number removes vehicles. The count of ``kind`` itself is ignored.
+    A negative number removes vehicles. ``kind.count`` is ignored.
     """
     types = list(instance.fleet)
     place = [replace(one, count=kind.count) for one in types].index(kind)
@@ -448,7 +459,7 @@ def _add_vehicles(instance: Instance, kind: VehicleType, number: int) -> Instanc
 
 
 def _too_large(instance: Instance) -> str:
-    """Return a text about the demands above the capacity; "" if there are none."""
+    """Return a sentence about the demands above the capacity; "" if there are none."""
     units, capacity = instance.demand_units.tolist(), instance.capacity_units
     large = [customer for customer, size in enumerate(units) if size > capacity]
     if not large:

@@ -26,7 +26,7 @@ _NEARLY = Fraction(1, 10**9)
 
 
 class _Floats(NamedTuple):
-    """The precision of floating-point numbers of 32 or 64 bits."""
+    """The precision of 32-bit or 64-bit floating-point numbers, for reading demands."""
 
     kind: type[np.floating[Any]]
     tolerance: float  # relative error of a quotient of two such numbers
@@ -83,7 +83,11 @@ def to_units(
 
 
 def whole_units(amount: float, unit: Fraction) -> int:
-    """Return an amount in whole units: rounded down, unless it is nearly whole."""
+    """
+    Return an amount as a whole number of units.
+
+    It is rounded down, unless it is a whole number up to rounding errors.
+    """
     exact = Fraction(Decimal(repr(float(amount)))) / unit
     nearest = round(exact)
     return nearest if abs(exact - nearest) <= nearest * _NEARLY else int(exact)
@@ -93,8 +97,8 @@ def _common_denominator(shares: NDArray[np.float64], floats: _Floats) -> int | N
     """
     Return the smallest d for which each share is a whole number divided by d.
 
-    Rounding errors of the floats are allowed. Return None if there is no such d up to
-    ``_LARGEST_DENOMINATOR``.
+    The shares are demands divided by the capacity. Rounding errors of the floats are
+    tolerated. Return None if there is no such d up to ``_LARGEST_DENOMINATOR``.
     """
     some = np.unique(shares)
     denominators = np.arange(1, _LARGEST_DENOMINATOR + 1)
@@ -114,8 +118,8 @@ def undo_division(
     Return the demands of instances as whole numbers, and their capacities.
 
     Data sets for networks often have demands that were divided by the capacity. These
-    are multiplied by the capacity again. If the capacity is not known, the smallest
-    number that makes all demands whole is taken as the capacity.
+    are multiplied by the capacity again. If the capacity is not known, the capacity is
+    assumed to be the smallest number by which all demands become whole.
 
     Parameters
     ----------

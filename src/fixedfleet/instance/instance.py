@@ -102,8 +102,8 @@ class Instance:
         ``km`` or ``mi``. Great-circle distances are measured in it (default: km).
         For other distances, it is only a name for output.
     columns
-        Further columns of the customers' table, such as phone numbers, for output. For
-        the heading of each column, the N + 1 texts of the depot and the customers.
+        Further columns of the customers' table, such as phone numbers, for output: a
+        dict from the heading of a column to its N + 1 texts, depot first.
     speed
         Distance per unit of time, from which travel times follow.
     time_matrix
@@ -111,15 +111,15 @@ class Instance:
     service_times
         How long a vehicle stays at each customer, shape (N,). Default: no time.
     windows
-        When the service of each customer may begin, shape (N, 2): (from, to). A
-        vehicle that arrives earlier waits. None instead of a number, or instead of a
+        When the service of each customer may begin, shape (N, 2): (from, to). A vehicle
+        that arrives earlier waits. None instead of "from" or "to", or instead of the
         pair, means that there is no such limit. Default: any time from 0.
     time_unit
         ``min`` if times are minutes since midnight, which are then written as 08:30.
         Otherwise all times are in one unit of your choice.
     priorities
-        If the fleet is too small, customers with a larger number are served first,
-        shape (N,). Default: all customers have the same priority.
+        A number per customer, shape (N,). If the fleet is too small, customers with
+        larger numbers are served first. Default: all customers have the same priority.
 
     Raises
     ------
@@ -329,7 +329,11 @@ class Instance:
 
     @cached_property
     def fleet(self) -> tuple[VehicleType, ...]:
-        """The vehicle types. Without ``vehicle_types``, there is one without a name."""
+        """
+        The vehicle types.
+
+        If ``vehicle_types`` is not given, this is a single type without a name.
+        """
         if self.vehicle_types is not None:
             return self.vehicle_types
         return (VehicleType(count=self.vehicles, capacity=self.capacity),)
@@ -352,7 +356,9 @@ class Instance:
 
     @property
     def is_plain(self) -> bool:
-        """Whether vehicles are alike, cost is distance, and no times are limited."""
+        """
+        Whether vehicles are equal, cost is length, and there are no windows and shifts.
+        """
         return not (self.has_mixed_fleet or self.is_timed)
 
     @property
@@ -402,7 +408,11 @@ class Instance:
         return read_only(distances)
 
     def between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
-        """Return the distance from each start to its end; the arrays are broadcast."""
+        """
+        Return the distance from each location in ``start`` to that in ``end``.
+
+        The two arrays are broadcast.
+        """
         start, end = np.asarray(start), np.asarray(end)
         if self.matrix is not None:
             return round_distances(self.matrix[start, end], self.rounding)
@@ -415,14 +425,20 @@ class Instance:
 
     @cached_property
     def travel_times(self) -> NDArray[np.float64]:
-        """All travel times, shape (N + 1, N + 1)."""
+        """
+        All travel times, shape (N + 1, N + 1), in the unit of the instance's times.
+        """
         everything = np.arange(self.num_customers + 1)
         times = self.time_between(everything[:, None], everything[None, :])
         np.fill_diagonal(times, 0.0)
         return read_only(times)
 
     def time_between(self, start: Locations, end: Locations) -> NDArray[np.float64]:
-        """Return the travel time from each start to its end, like :meth:`between`."""
+        """
+        Return the travel time from each location in ``start`` to that in ``end``.
+
+        The two arrays are broadcast. Raise InputError if travel times are not known.
+        """
         if self.time_matrix is not None:
             return np.asarray(self.time_matrix[np.asarray(start), np.asarray(end)])
         if self.speed is None:
@@ -448,11 +464,12 @@ class Instance:
         Demands as whole numbers of one unit, shape (N + 1,); 0 for the depot.
 
         Loads are summed and compared in these units, so that demands of 0.1 and 0.2 fit
-        into a capacity of 0.3. The unit is 1 if all amounts are whole. Otherwise it is
-        the largest power of ten of which every amount is a multiple, but at least the
-        twelfth digit of the capacity (the seventh, if all demands are numbers of 32
-        bits). Demands that were divided by their capacity, such as 1/3 with capacity 1,
-        are recognised: then the unit is the capacity divided by a whole number.
+        into a capacity of 0.3. The unit is 1 if all demands and the capacity are whole.
+        Otherwise it is the largest power of ten of which all of them are multiples, but
+        not less than about 1e-12 of the capacity (1e-7, if the demands are 32-bit
+        numbers with many digits); demands are then rounded. Demands that were divided
+        by their capacity, such as 1/3 with capacity 1, are recognised: then the unit is
+        the capacity divided by a whole number.
         """
         return self._units[0]
 
@@ -473,13 +490,17 @@ class Instance:
         )
 
     def amount(self, units: int) -> int | float:
-        """Convert a number of :attr:`demand_units` to the user's unit of demands."""
+        """Convert an amount in the unit of :attr:`demand_units` to the user's unit."""
         exact = int(units) * self._units[2]
         return int(exact) if exact.denominator == 1 else float(exact)
 
     @property
     def minimum_vehicles(self) -> int:
-        """⌈Σq/Q⌉: a fleet with fewer vehicles cannot carry all demands."""
+        """
+        ⌈Σq/Q⌉, the total demand divided by the largest capacity, rounded up.
+
+        A fleet with fewer vehicles cannot carry all demands.
+        """
         return max(1, -(-int(self.demand_units.sum()) // self.capacity_units))
 
     def name_of(self, customer: int) -> str:
@@ -489,7 +510,9 @@ class Instance:
         return self.names[customer - 1] if self.names else str(customer)
 
     def label_of(self, customer: int) -> str:
-        """Return the name of a location, with its number if others share the name."""
+        """
+        Return the name of a location, followed by its number if the name is not unique.
+        """
         name = self.name_of(customer)
         return f"{name} ({customer})" if (self.names or ()).count(name) > 1 else name
 
@@ -591,7 +614,11 @@ def _check_demands(demands: ArrayLike) -> NDArray[Any]:
 
 
 def _check_windows(windows: Any, size: int) -> NDArray[np.float64]:
-    """Check windows; return them, shape (size, 2), with 0 and infinity for None."""
+    """
+    Check windows and return them as an array of shape (size, 2).
+
+    None becomes 0 at the start of a window, and infinity at its end.
+    """
     try:
         pairs = [(None, None) if pair is None else pair for pair in windows]
         ends = [
@@ -627,7 +654,11 @@ def _check_degrees(points: NDArray[np.float64]) -> None:
 
 
 def _check_columns(columns: Any, size: int) -> dict[str, tuple[str, ...]]:
-    """Return the columns as texts; raise InputError unless each has ``size`` texts."""
+    """
+    Return the texts of each column by its heading.
+
+    Raise InputError unless each column has ``size`` texts.
+    """
     checked = {
         str(heading): tuple(str(text) for text in texts)
         for heading, texts in (columns or {}).items()

@@ -95,7 +95,12 @@ class InstanceBatch:
     def _of_checked(
         cls, arrays: dict[str, NDArray[Any]], originals: tuple[Instance, ...] | None
     ) -> InstanceBatch:
-        """Return a batch of arrays that are known to be correct, without checking."""
+        """
+        Return a batch of arrays that are known to be correct, without checking them.
+
+        ``arrays`` has the parameters of the class by name; ``originals`` is its
+        attribute.
+        """
         batch = object.__new__(cls)
         batch.originals = originals
         for name in _ARRAYS:
@@ -107,8 +112,9 @@ class InstanceBatch:
         """
         Return a batch of the given instances; they may differ in size and distances.
 
-        ``batch[row]`` is the instance that was given. A batch is returned unchanged.
-        Raise InputError for an instance with a mixed fleet, windows or shifts.
+        ``batch[row]`` is then the instance that was given. If ``instances`` is a batch,
+        it is returned unchanged. Raise InputError for an instance with a mixed fleet,
+        windows or shifts.
         """
         if isinstance(instances, InstanceBatch):
             return instances
@@ -236,7 +242,7 @@ class InstanceBatch:
 
     @cached_property
     def euclidean(self) -> NDArray[np.bool_]:
-        """Which instances have unrounded Euclidean distances, shape (B,)."""
+        """Mask of the instances with unrounded Euclidean distances, shape (B,)."""
         if self.originals is None:
             return np.ones(len(self), dtype=bool)
         kinds = [(one.metric, one.rounding) for one in self.originals]
@@ -276,7 +282,11 @@ class InstanceBatch:
 
 
 def _per_instance(what: str, values: ArrayLike, count: int) -> NDArray[np.int64]:
-    """Check whole numbers of at least 1; return them, or one number, as (count,)."""
+    """
+    Return whole numbers of at least 1 as an array of shape (count,), after a check.
+
+    A single number is repeated for all instances. ``what`` is its name in messages.
+    """
     given = np.asarray(values)
     if given.size == 1:
         given = np.broadcast_to(given, (count,))

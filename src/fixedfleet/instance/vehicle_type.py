@@ -83,7 +83,11 @@ class VehicleType:
 
     @property
     def kind(self) -> tuple[float, float, float, tuple[float, float] | None]:
-        """Capacity, costs and shift: vehicles of equal kind are interchangeable."""
+        """
+        (capacity, fixed cost, cost per distance, shift).
+
+        Vehicles with the same kind are interchangeable.
+        """
         return self.capacity, self.fixed_cost, self.cost_per_distance, self.shift
 
 

@@ -1,4 +1,6 @@
-"""The default search: a sequence of steps that depends on size and time limit."""
+"""
+The default search: a sequence of searches, chosen by instance size and time limit.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +57,12 @@ def _load(instance: Instance) -> None:
 @loaded_by(_load)
 def auto_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Improve a plan by the steps that gave the best results for its size and time.
+    Yield better and better plans, by searches chosen by instance size and time limit.
 
-    Only ruin and recreate considers the vehicle cost. The other steps minimise the
-    length. Ruin and recreate runs before the other steps if a vehicle is expensive, and
-    after them otherwise. If there are vehicles of several types, windows or shifts,
-    ruin and recreate is the only step.
+    Only ruin and recreate considers the vehicle cost; the other searches minimise the
+    length. If one vehicle costs at least 5 % of the length of the initial plan, ruin
+    and recreate runs first. Otherwise it runs last. If vehicles differ, or if there are
+    windows or shifts, ruin and recreate is the only search.
     """
     if not task.instance.is_plain:
         yield from search_side_by_side(ruin_recreate, task, _searches(task))
@@ -88,8 +90,9 @@ def _run(
     """
     Run a search from ``plan`` until the share ``end`` of the time limit is used.
 
-    Yield its plans and return the best one. If ``vehicle_cost`` is given, plans are
-    compared by it instead of the task's own.
+    This is a generator that yields the plans of the search and returns the best one. If
+    ``vehicle_cost`` is given, the best plan is chosen with it instead of the task's
+    vehicle cost.
     """
     deadline = task.deadline.until(end)
     if deadline.left() <= MIN_SECONDS:
@@ -99,7 +102,11 @@ def _run(
 
 
 def _shorten(task: SearchTask) -> Iterator[Plan]:
-    """Minimise the length on all cores: large plans in parts, others as a whole."""
+    """
+    Minimise the length on all cores; yield better and better plans.
+
+    Plans with many customers are searched part by part, others as a whole.
+    """
     if task.instance.num_customers > PARTS_ABOVE and fits_float32(task.instance):
         yield from decomposition(task)
     else:
@@ -107,17 +114,23 @@ def _shorten(task: SearchTask) -> Iterator[Plan]:
 
 
 def _ruin_on_cores(task: SearchTask) -> Iterator[Plan]:
-    """Run ruin and recreate on all cores."""
+    """Run ruin and recreate on all cores; yield better and better plans."""
     yield from search_side_by_side(_ruin, task, _searches(task))
 
 
 def _searches(task: SearchTask) -> int:
-    """Return how many searches run at the same time: one per core, if time allows."""
+    """
+    Return how many searches run at the same time.
+
+    This is one per core, but at most one per ``_START_SECONDS`` of the time limit.
+    """
     return max(1, min(task.cores, int(task.deadline.seconds / _START_SECONDS)))
 
 
 def _ruin_and_breed(task: SearchTask) -> Iterator[Plan]:
-    """Minimise the length by ruin and recreate, then by HGS-CVRP."""
+    """
+    Minimise the length by ruin and recreate, then by HGS-CVRP; yield better plans.
+    """
     instance, seconds = task.instance, task.deadline.seconds
     n = instance.num_customers
     share, population = split_time(n, seconds, _filled(instance))
@@ -130,8 +143,9 @@ def split_time(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]
     """
     Return (share of the time for ruin and recreate, population of HGS-CVRP).
 
-    HGS-CVRP has the rest of the time. ``filled`` is the total demand divided by the
-    capacity of the fleet. The measurements are in results/notes/search.md.
+    HGS-CVRP runs for the rest of the time. ``n`` is the number of customers, and
+    ``filled`` is the total demand divided by the capacity of the fleet. The
+    measurements are in results/notes/search.md.
     """
     # Roughly how many plans HGS-CVRP can make by local search in this time.
     plans = seconds / (3.5e-8 * n**2)
@@ -169,7 +183,7 @@ def _filled(instance: Instance) -> float:
 
 
 def _ruin(task: SearchTask) -> Iterator[Plan]:
-    """Run ruin and recreate; yield nothing if distances do not fit into 32 bits."""
+    """Run ruin and recreate; yield nothing unless :func:`fits_float32` returns True."""
     if not fits_float32(task.instance):
         return
     customers = task.instance.num_customers

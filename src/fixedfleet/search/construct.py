@@ -1,8 +1,8 @@
 """
-Initial plans of a search: packing, savings, sweep, and the plan of the network.
+Initial plans of a search: packing, savings, sweep, and the plan of a neural network.
 
 Savings and sweep never exceed capacity or fleet, so they may leave customers unserved.
-:func:`complete_plan` then inserts these.
+:func:`complete_plan` then inserts these customers.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def make_start(
     """
     Return a feasible initial plan, made by the method with this name.
 
-    If that plan leaves customers unserved and they cannot be inserted before the
-    deadline, ``packing`` is returned, which is None if no packing is known.
+    If the plan of the method leaves customers unserved, they are inserted by ruin and
+    recreate. If this does not succeed before the deadline, ``packing`` is returned,
+    which is None if no packing is known.
     """
     if name == "packing":
         return packing
@@ -69,7 +70,11 @@ def make_start(
 def complete_plan(
     instance: Instance, plan: Plan, *, seed: int = 0, deadline: Deadline | None = None
 ) -> Plan | None:
-    """Insert the unserved customers into a plan; return None if some remain."""
+    """
+    Insert the unserved customers by ruin and recreate, and return the new plan.
+
+    Return None if some customers are still unserved.
+    """
     if plan.unserved(instance):
         from fixedfleet.search.ruin_recreate import ruin_recreate  # needs Numba
 
@@ -79,7 +84,11 @@ def complete_plan(
 
 
 def load_start(name: str) -> None:
-    """Load the code or network for an initial plan, before the time limit begins."""
+    """
+    Load what the initial plan with this name needs: compiled code, or the network.
+
+    Call it before the time limit begins.
+    """
     if name == "network":
         from fixedfleet.model import DEFAULT_MODEL, load_once
 
@@ -101,10 +110,10 @@ def savings(instance: Instance) -> Plan:
     """
     Return the plan of the parallel savings heuristic (Clarke and Wright, 1964).
 
-    At first, each customer has a tour of its own. Then tours are joined in descending
-    order of the length that this saves. Two tours can be joined where they end in
-    customers that are near each other, if their load fits into one vehicle. At the end,
-    the M tours with the largest loads are kept.
+    At first, each customer has a tour of its own. Then pairs of tours are joined, the
+    largest saving of length first. Two tours can be joined if an end customer of one
+    tour is near an end customer of the other, and if their total load fits into one
+    vehicle. At last, the M tours with the largest loads are kept.
     """
     from fixedfleet.search.savings_kernel import join_tours  # needs Numba
 
@@ -122,7 +131,12 @@ def savings(instance: Instance) -> Plan:
 
 
 def _walk(following: list[int], customer: int) -> list[int]:
-    """Return the tour that begins with a customer; ``following`` has successors."""
+    """
+    Return the customers of the tour whose first customer is ``customer``.
+
+    ``following[i]`` is the successor of customer i; it is 0 if i is the last customer
+    of its tour.
+    """
     tour = []
     while customer:
         tour.append(customer)
@@ -132,10 +146,11 @@ def _walk(following: list[int], customer: int) -> list[int]:
 
 def sweep(instance: Instance) -> Plan:
     """
-    Return a plan that fills one vehicle after the other, by the angles of customers.
+    Return a plan that assigns customers to vehicles by their angles.
 
-    The angle is that of the line from the depot to the customer. The sweep begins after
-    the widest gap between two angles.
+    The angle of a customer is that of the line from the depot to the customer. In
+    ascending order of their angles, customers fill one vehicle after the other. The
+    sweep begins after the widest gap between two angles.
     """
     if not instance.has_coordinates:
         raise InputError("the sweep start needs coordinates, not a distance matrix")
@@ -160,7 +175,13 @@ def sweep(instance: Instance) -> Plan:
 
 
 def _by_saving(instance: Instance) -> NDArray[np.int64]:
-    """Return pairs (i, j) of near customers, the largest saving first, shape (·, 2)."""
+    """
+    Return pairs (i, j) of customers, the largest saving first, shape (number, 2).
+
+    The saving of a pair is the length that is saved if one vehicle drives from i to j,
+    instead of from i to the depot and from the depot to j. j is one of the customers
+    nearest to i. Only pairs with a positive saving are returned.
+    """
     from fixedfleet.search.cpu_distances import lay_out_legs, nearest  # needs Numba
 
     n = instance.num_customers

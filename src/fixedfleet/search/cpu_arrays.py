@@ -1,4 +1,6 @@
-"""The arrays of the compiled search: an instance, and the plan that changes."""
+"""
+The arrays of the compiled search: the instance, and the current and the best plan.
+"""
 
 from __future__ import annotations
 
@@ -62,8 +64,9 @@ class Problem(NamedTuple):
     """
     The arrays that do not change during a search: the instance and the settings.
 
-    There are V = N + 1 + M nodes: node 0 is unused, customers are 1 to N, and each of
-    the M tours has a depot node of its own, from N + 1. N' is N + 1.
+    There are V = N + 1 + M nodes: node 0 is unused, customers are nodes 1 to N, and
+    tour r has its own depot node N + 1 + r. In the shapes below, N' is N + 1 and K is
+    the number of neighbours.
     """
 
     legs: Any  # Legs: the distances
@@ -89,8 +92,8 @@ class State(NamedTuple):
     """
     The arrays that change during a search: the current plan and the best plan.
 
-    ``nodes``, ``legs`` and ``loads`` are the current plan. Customers that it does not
-    serve are called absent, as by Christiaens and Vanden Berghe.
+    ``nodes``, ``legs`` and ``loads`` hold the current plan. A customer that this plan
+    does not serve is called absent, as by Christiaens and Vanden Berghe.
     """
 
     nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), mark
@@ -130,7 +133,7 @@ def leg_between(problem: Problem, start: Any, end: Any) -> Any:
 
 @inlined
 def mark(state: State, node: Any) -> None:
-    """Mark a node: its successor may differ from its successor in the best plan."""
+    """Mark a node whose successor in the current plan may differ from the best plan."""
     if state.nodes[node, MARK] == 0:
         state.nodes[node, MARK] = 1
         state.changed[state.counts[CHANGED]] = node
@@ -138,7 +141,11 @@ def mark(state: State, node: Any) -> None:
 
 
 def fits_float32(instance: Instance) -> bool:
-    """Return whether sums of distances can be computed with 32-bit floats."""
+    """
+    Return whether sums of distances fit into 32-bit floats.
+
+    This is so if the longest distance is 0, or between 1e-30 and 1e30.
+    """
     longest = longest_leg(instance)
     return not longest or _SHORTEST < longest < _LONGEST
 
@@ -146,7 +153,11 @@ def fits_float32(instance: Instance) -> bool:
 def lay_out(
     instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
-    """Return the arrays of a plain instance; raise InputError for huge distances."""
+    """
+    Return the arrays of an instance, without vehicle types and times.
+
+    Raise InputError unless :func:`fits_float32` returns True.
+    """
     n, fleet = instance.num_customers, fleet_size(instance)
     if not fits_float32(instance):
         raise InputError(
@@ -221,7 +232,12 @@ def empty_state(instance: Instance, seed: int) -> State:
 
 
 def fleet_size(instance: Instance) -> int:
-    """Return the number of tours: all vehicles, but at most N of the same kind."""
+    """
+    Return the number of tours that the arrays have space for.
+
+    This is the number of vehicles. Of interchangeable vehicles, at most N are counted,
+    because no plan can use more.
+    """
     n = instance.num_customers
     if instance.is_plain:
         return min(instance.vehicles, n)
@@ -234,10 +250,11 @@ def fleet_size(instance: Instance) -> int:
 @compiled()
 def _near_legs(legs: Any, neighbours: Any, num_near: Any) -> Any:
     """
-    Return (there, back, near_depot) for all locations.
+    Return (there, back, near_depot) for each location.
 
-    The first two are the lengths to and from the neighbours, shape (N', K). The third
-    says whether the depot is as near as the ``num_near`` nearest, shape (N',).
+    ``there`` and ``back`` are the lengths to and from each neighbour, shape (N', K).
+    ``near_depot`` says whether the depot is at least as near as neighbour number
+    ``num_near``, shape (N',).
     """
     size = neighbours.shape[0]
     there = np.zeros(neighbours.shape, dtype=np.float32)

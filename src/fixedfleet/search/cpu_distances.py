@@ -3,9 +3,9 @@ Distances in the compiled search: read from a matrix, or computed from coordinat
 
 Reading a matrix is faster while it fits into the processor's cache. Its size grows with
 the square of the number of customers, so for larger instances each distance is computed
-when it is needed. Locations on the globe become points in space. The arc between two of
-them is computed from the chord by sums, products and roots only, which give the same
-result on every machine.
+when it is needed. Locations on the globe are converted to points in space. The arc
+between two points is computed from their chord, the straight line between them. Only
+sums, products and roots are used, which give the same result on every machine.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class Matrix(NamedTuple):
     """
     The distances of a small instance as a matrix.
 
-    Node 0 is unused, customers are 1 to N, depots from N + 1; V nodes in all.
+    There are V nodes: node 0 is unused, customers are nodes 1 to N, and the depots of
+    the tours are the nodes from N + 1. N' is N + 1.
     """
 
     there: Any  # (N', V) float32: from a customer to any node
@@ -68,7 +69,7 @@ class Points(NamedTuple):
 
 
 def lay_out_legs(instance: Instance, fleet: int) -> Matrix | Points:
-    """Return the distances of an instance with ``fleet`` depot nodes, one per tour."""
+    """Return the distances of an instance, with ``fleet`` depot nodes, one per tour."""
     n = instance.num_customers
     if uses_coordinates(instance):
         unit = instance.length_unit
@@ -107,7 +108,12 @@ def leg_from(legs: Any, customer: Any, node: Any) -> Any:
 
 
 def _compile(function: Any, by_matrix: Any) -> None:
-    """Make the compiler choose, by the type of legs, a matrix or coordinates."""
+    """
+    Tell Numba how to compile :func:`leg_to` or :func:`leg_from`.
+
+    If the argument ``legs`` is a :class:`Matrix`, ``by_matrix`` is compiled; if it is
+    :class:`Points`, the distance is computed from coordinates.
+    """
 
     options = {"_nrt": False, "nogil": True}
 
@@ -139,7 +145,11 @@ _compile(leg_from, _read_back)
 
 @compiled(_nrt=False)
 def _length(chord: Any, radius: Any, rounding: Any) -> Any:
-    """Return the rounded length of a leg, given the chord between its two points."""
+    """
+    Return the rounded length of a leg, given the chord between its two points.
+
+    ``radius`` and ``rounding`` are those of :class:`Points`.
+    """
     length = chord if radius == 0.0 else radius * _arc(chord)
     if rounding == 1:
         length = floor(length + 0.5)
@@ -154,7 +164,11 @@ def _length(chord: Any, radius: Any, rounding: Any) -> Any:
 
 @compiled(_nrt=False)
 def _arc(chord: Any) -> Any:
-    """Return the arc of a chord in the unit circle, with a relative error of 1e-10."""
+    """
+    Return the arc that belongs to a chord of the unit circle.
+
+    The relative error is at most 1e-10.
+    """
     # The angle is halved until a few terms of the series below are enough.
     factor = 1.0
     half = min(0.5 * chord, 1.0)
@@ -167,7 +181,11 @@ def _arc(chord: Any) -> Any:
 
 
 def longest_leg(instance: Instance) -> float:
-    """Return the longest distance; if distances are computed, an upper bound on it."""
+    """
+    Return the longest distance of an instance.
+
+    If distances are computed from coordinates, return an upper bound on it.
+    """
     if not uses_coordinates(instance):
         return float(instance.distances.max())
     if instance.metric == "euclidean":
@@ -178,9 +196,11 @@ def longest_leg(instance: Instance) -> float:
 
 def scale(instance: Instance) -> float:
     """
-    Return the mean distance, divided by that of random points in the unit square.
+    Return the scale of an instance, by which temperatures are multiplied.
 
-    If there are many customers, the mean of a sample is taken.
+    It is the mean distance of the instance, divided by the mean distance of random
+    points in the unit square. If distances are computed from coordinates, the mean is
+    taken over a sample of them.
     """
     n = instance.num_customers
     if uses_coordinates(instance):
@@ -195,7 +215,7 @@ def scale(instance: Instance) -> float:
 
 def nearest_first(instance: Instance) -> Callable[[int], Iterator[int]]:
     """
-    Return a function that yields all customers, those nearest to a given one first.
+    Return a function that, given a customer, yields all customers, the nearest first.
 
     It may yield a customer more than once. The first customers are found quickly, even
     if the instance is large.
@@ -248,7 +268,8 @@ def nearest(legs: Matrix | Points, customers: int, count: int) -> NDArray[np.uin
     """
     Return the ``count`` nearest customers of each location, shape (N + 1, count).
 
-    They are sorted, the nearest first.
+    The nearest customer comes first. ``customers`` is N. If distances are asymmetric,
+    the sum of both directions decides.
     """
     if isinstance(legs, Matrix):
         return _nearest_by_matrix(legs.there, legs.back, count)  # type: ignore[no-any-return]

@@ -1,9 +1,10 @@
 """
 Ruin and recreate on one core: two tours exchange their ends.
 
-A removed string is too short to move a long end of a tour. In a full fleet, ends of
-different loads could not be exchanged. The removed strings leave free capacity, with
-which they can.
+An end of a tour is the part after one of its customers. An end is often longer than the
+strings that ruin and recreate removes, so these cannot move it to another tour. If all
+vehicles are nearly full, ends of different loads cannot be exchanged. So ends are
+exchanged after strings were removed, when the tours have free capacity.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     This is a 2-opt* move. An end begins where a string was removed; ``cuts`` is the
     number of removed strings. ``one`` and ``other`` are the nodes before the two ends,
     and ``change`` is the change of cost. Only the pair of ends with the smallest change
-    is tried, and the change must be below ``most``. If nothing is exchanged, ``one``
-    and ``change`` are 0.
+    is tried, and only if this change is below ``most``. If nothing is exchanged,
+    ``one`` and ``change`` are 0, and ``other`` has no meaning.
     """
     nodes, legs = state.nodes, state.legs
     depot = len(problem.near_depot)
@@ -88,7 +89,11 @@ def swap_ends(problem: Problem, state: State, one: Any, other: Any) -> Any:
 
 @compiled(_nrt=False)
 def load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
-    """Return the load of a tour from its begin up to and including a node."""
+    """
+    Return the load of a tour from its first customer up to and including a node.
+
+    ``customers`` is N + 1; nodes from this number on are depots.
+    """
     load = np.int64(0)
     while node < customers:
         load += demands[node]
@@ -98,7 +103,11 @@ def load_until(nodes: Any, demands: Any, customers: Any, node: Any) -> Any:
 
 @compiled(_nrt=False)
 def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
-    """Move the nodes of a tour from ``first`` to its end behind the node ``before``."""
+    """
+    Make the nodes from ``first`` to the end of its tour follow the node ``before``.
+
+    ``customers`` is N + 1; nodes from this number on are depots.
+    """
     tour = nodes[before, TOUR]
     while first < customers:
         nodes[before, NEXT] = first
@@ -111,7 +120,7 @@ def _append(nodes: Any, customers: Any, before: Any, first: Any) -> None:
 
 @compiled(_nrt=False)
 def turn_round(state: State, customer: Any) -> None:
-    """Reverse the tour of a customer, unless the customer is absent."""
+    """Reverse the tour of a customer; do nothing if the customer is absent."""
     nodes, legs = state.nodes, state.legs
     if nodes[customer, TOUR] < len(state.loads):
         leg = legs[nodes[customer, PREV]]

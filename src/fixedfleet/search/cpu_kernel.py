@@ -105,7 +105,7 @@ def exponential(u: Any) -> Any:
     """
     Return −ln u for u in (0, 1], with an error of about 1e−6.
 
-    It is computed by sums and products only, which are the same on every machine.
+    Only sums and products are used, which give the same result on every machine.
     """
     mantissa, exponent = frexp(u)
     if mantissa < 0.70710678118654752:
@@ -124,8 +124,9 @@ def cut(
     """
     Remove a string of customers from its tour; return the change of cost.
 
-    The string has ``length`` customers from ``first`` on. It is logged for
-    :func:`undo`, after ``removed`` customers and ``cuts`` strings.
+    The string has ``length`` customers, the first of which is ``first``. It is logged
+    for :func:`undo`. ``removed`` customers in ``cuts`` strings were removed before it
+    in this iteration.
     """
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
@@ -160,7 +161,8 @@ def string_start(problem: Problem, state: State, customer: Any, span: Any) -> An
     """
     Choose a random string of ``span`` customers that contains a given customer.
 
-    Return (first customer, length). The string is shorter if the tour is.
+    Return (first customer, length). If the tour has fewer than ``span`` customers, the
+    string is the whole tour.
     """
     customers = len(problem.near_depot)
     first = customer
@@ -185,8 +187,8 @@ def draw_seed(problem: Problem, state: State) -> Any:
     """
     Return a random customer, around which strings will be removed.
 
-    It is drawn from a window of consecutive customers, which moves on after ``_STAY``
-    iterations.
+    It is drawn from a window of consecutive customer numbers. After ``_STAY``
+    iterations, the next window is used.
     """
     n = len(problem.near_depot) - 1
     first = state.counts[ITERATION] // _STAY * problem.window % n
@@ -197,7 +199,7 @@ def draw_seed(problem: Problem, state: State) -> Any:
 @inlined
 def ruin(problem: Problem, state: State) -> Any:
     """
-    Remove strings around a random customer.
+    Remove strings from the tours around a random customer.
 
     Return (number of customers removed, number of strings, change of cost).
     """
@@ -249,10 +251,10 @@ def ruin(problem: Problem, state: State) -> Any:
 @inlined
 def _order(problem: Problem, state: State, count: Any) -> Any:
     """
-    Sort the pool of customers to insert.
+    Sort the pool, which has ``count`` customers to insert.
 
     The order is random, or by demand (largest first), or by distance from the depot
-    (farthest or closest first).
+    (farthest or closest first). It is drawn anew in each call.
     """
     mode = below(state.random, 11)
     pool, keys = state.pool, state.keys
@@ -281,10 +283,11 @@ def _try(
     problem: Problem, state: State, before: Any, legs: Any, cost: Any, place: Any
 ) -> Any:
     """
-    Try an insertion after the node ``before``.
+    Compare an insertion after the node ``before`` with the best one so far.
 
-    Return the best insertion so far as (cost, node before it). ``legs`` is the length
-    of the two new legs. At random, the insertion is skipped.
+    ``legs`` is the total length of the two new legs. ``cost`` and ``place`` are the
+    cost of the best insertion so far, and the node before it. Return these two,
+    updated. One in ``problem.blink`` insertions is skipped at random.
     """
     extra = legs - state.legs[before]
     if extra < cost and below(state.random, problem.blink) != 0:
@@ -296,9 +299,10 @@ def _try(
 @inlined
 def _place(problem: Problem, state: State, customer: Any) -> Any:
     """
-    Return the node after which it is cheapest to insert a customer.
+    Return the node after which the insertion of a customer is cheapest.
 
-    Return 0 if the customer fits nowhere.
+    Return 0 if no position is feasible. Not all positions are tried; see the module's
+    docstring.
     """
     nodes, loads = state.nodes, state.loads
     tours = len(loads)
@@ -373,7 +377,8 @@ def insert(
     """
     Insert a customer after the node ``before``; return the change of cost.
 
-    The insertion is logged for :func:`undo`, as the one with the number ``placed``.
+    The insertion is logged for :func:`undo`. ``placed`` customers were inserted before
+    it in this iteration.
     """
     nodes, legs = state.nodes, state.legs
     after = nodes[before, NEXT]
@@ -413,8 +418,8 @@ def undo(
     Restore the plan from before this iteration.
 
     ``removed``, ``cuts`` and ``placed`` are the numbers of removed customers, removed
-    strings and inserted customers. ``one`` and ``other`` are the nodes whose ends were
-    exchanged; ``one`` is 0 if none were.
+    strings and inserted customers. ``one`` and ``other`` are the nodes before the two
+    exchanged ends; ``one`` is 0 if no ends were exchanged.
     """
     nodes, legs = state.nodes, state.legs
     absent = len(state.loads)
@@ -452,7 +457,11 @@ def undo(
 
 @inlined
 def _weight(state: State, customers: Any, count: Any) -> Any:
-    """Return the sum of absences of the first ``count`` of some customers."""
+    """
+    Return the sum of absences of the first ``count`` entries of ``customers``.
+
+    The absences of a customer are the number of iterations in which it was absent.
+    """
     total = 0
     for k in range(count):
         total += state.absences[customers[k]]
@@ -464,10 +473,11 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
     Insert the ``count`` customers of the pool; return (absent, inserted, change).
 
-    These are the numbers of customers that fit nowhere and that were inserted, and the
-    change of cost. Customers that fit nowhere are moved to the front of the pool. The
-    loop ends early if the change reaches ``most``, or if the plan served all customers
-    before and now one of them fits nowhere. In both cases the iteration is rejected.
+    These are the number of customers that are not inserted, the number of those that
+    are, and the change of cost. Customers that fit nowhere are moved to the front of
+    the pool. The loop ends early if the change reaches ``most``, or if a customer fits
+    nowhere although the plan served all customers before. In both cases the iteration
+    will be rejected.
     """
     change = 0.0
     left = 0
@@ -495,8 +505,9 @@ def accept(state: State, left: Any, change: Any, most: Any) -> Any:
     """
     Return whether the new plan of this iteration replaces the current plan.
 
-    ``left`` is the number of its absent customers. ``most`` is the change of cost that
-    simulated annealing accepts.
+    ``left`` is the number of absent customers of the new plan. ``change`` is the cost
+    of the new plan minus that of the current plan. Simulated annealing accepts a change
+    below ``most``.
     """
     absent = state.counts[ABSENT]
     better = change < most
@@ -520,7 +531,8 @@ def _is_best(problem: Problem, state: State) -> Any:
     """
     Return whether the current plan is better than the best plan so far.
 
-    It has fewer absent customers, or equally many and a lower cost.
+    It is better if it has fewer absent customers, or equally many absent customers and
+    a lower cost.
     """
     absent, best = state.counts[ABSENT], state.counts[BEST_ABSENT]
     # The cost must be lower by more than the precision of the length. The vehicle cost
@@ -534,7 +546,11 @@ def _is_best(problem: Problem, state: State) -> Any:
 def mark_changes(
     problem: Problem, state: State, cuts: Any, placed: Any, one: Any, other: Any
 ) -> None:
-    """Mark the nodes whose successor this iteration has changed."""
+    """
+    Mark the nodes whose successor this iteration has changed.
+
+    The arguments are those of :func:`undo`.
+    """
     for k in range(cuts):
         mark(state, state.cuts[k, 0])
     for k in range(placed):
@@ -548,7 +564,11 @@ def mark_changes(
 
 @inlined
 def keep_best(state: State) -> None:
-    """Copy the current plan to the best plan; only marked nodes can differ."""
+    """
+    Store the current plan as the best plan.
+
+    Only the successors of marked nodes are copied, because the others are the same.
+    """
     for k in range(state.counts[CHANGED]):
         node = state.changed[k]
         state.best[node] = state.nodes[node, NEXT]

@@ -64,9 +64,9 @@ class Day(NamedTuple):
     """
     Vehicle types and times of an instance, which do not change during a search.
 
-    Vehicle types that differ only in name or count are one type here; there are T
-    types. Times are whole numbers, so that sums are exact. If there are no windows and
-    shifts, the arrays of times are empty.
+    Vehicle types that differ only in name or count are treated as one type; T is the
+    number of types after that. Times are whole numbers, so that sums are exact. If
+    there are no windows and no shifts, the arrays of times by customer are empty.
     """
 
     timed: Any  # bool: whether there are windows or shifts
@@ -102,7 +102,12 @@ class _Times(NamedTuple):
 
 
 class DayState(NamedTuple):
-    """The arrays of vehicles and times that change during a search."""
+    """
+    The arrays of vehicles and times that change during a search.
+
+    The letters in the shapes are those of :class:`fixedfleet.search.cpu_arrays.Problem`
+    and :class:`Day`.
+    """
 
     types: Any  # (M,) int64: vehicle type of each tour
     best_types: Any  # (M,) int64: vehicle type of each tour in the best plan
@@ -123,7 +128,11 @@ class DayState(NamedTuple):
 
 
 def type_groups(instance: Instance) -> list[list[int]]:
-    """Return the indices of vehicle types, grouped if only name or count differ."""
+    """
+    Return groups of equal vehicle types, each as a list of indices of the fleet.
+
+    Two types are in the same group if they differ only in name or count.
+    """
     groups: dict[Any, list[int]] = {}
     for index, one in enumerate(instance.fleet):
         groups.setdefault(one.kind, []).append(index)
@@ -131,7 +140,11 @@ def type_groups(instance: Instance) -> list[list[int]]:
 
 
 def mean_price(instance: Instance) -> float:
-    """Return the mean cost per distance over all vehicles, to scale temperatures."""
+    """
+    Return the mean cost per distance of a vehicle, by which temperatures are scaled.
+
+    Return 1 if this mean is 0.
+    """
     total = sum(one.count * one.cost_per_distance for one in instance.fleet)
     return total / instance.vehicles or 1.0
 
@@ -139,7 +152,11 @@ def mean_price(instance: Instance) -> float:
 def lay_out_day(
     instance: Instance, vehicle_cost: float, parameters: RuinRecreateParameters
 ) -> Problem:
-    """Return the arrays of an instance with vehicle types or times."""
+    """
+    Return the arrays of an instance with vehicle types, windows or shifts.
+
+    ``vehicle_cost`` is added to the fixed cost of each type.
+    """
     problem = cpu_arrays.lay_out(instance, 0.0, parameters)
     types = [instance.fleet[group[0]] for group in type_groups(instance)]
     units = [instance.type_capacity_units[group[0]] for group in type_groups(instance)]
@@ -169,10 +186,10 @@ def lay_out_day(
 
 def empty_day(instance: Instance, problem: Problem, plan: Plan) -> DayState:
     """
-    Return new arrays of vehicles and times for a state.
+    Return new arrays of vehicles and times for the tours of a state.
 
-    The first tours have the vehicles of ``plan``. The other tours have the vehicles
-    that ``plan`` does not use.
+    The first tours get the vehicles that ``plan`` uses. The other tours get the
+    vehicles that ``plan`` does not use.
     """
     groups, n = type_groups(instance), instance.num_customers
     group_of = {index: place for place, group in enumerate(groups) for index in group}
@@ -203,7 +220,7 @@ def empty_day(instance: Instance, problem: Problem, plan: Plan) -> DayState:
 
 @compiled()
 def put_day(problem: Problem, state: State) -> None:
-    """Compute the cost and the times of the plan in a state, and write them there."""
+    """Compute the cost and the times of the current plan of a state, and store them."""
     nodes, day = state.nodes, state.day
     customers = len(problem.near_depot)
     cost = 0.0
@@ -257,9 +274,10 @@ def read_types(
     instance: Instance, types: NDArray[np.int64], tours: Sequence[Sequence[int]]
 ) -> Plan:
     """
-    Return the plan of all tours that are not empty, with their vehicle types.
+    Return a plan of the tours that are not empty, with their vehicle types.
 
-    ``types`` has the type of each tour, as an index of :func:`type_groups`.
+    ``types[r]`` is the index of the group of tour r in :func:`type_groups`. The tour
+    gets a vehicle of this group.
     """
     free = [
         [index for index in group for _ in range(instance.fleet[index].count)][::-1]
@@ -278,7 +296,8 @@ def _weigh(instance: Instance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     Return the fields ``weights`` and ``blame`` of :class:`Day`.
 
     As in :meth:`Plan.unserved_weight`, a customer weighs more than all customers of
-    lower priority together, as far as 64 bits allow.
+    lower priority together. If there are so many priorities that these weights would
+    exceed 64 bits, the weights grow less from one priority to the next.
     """
     n = instance.num_customers
     levels = np.zeros(n + 1, dtype=np.int64)
@@ -296,9 +315,10 @@ def _whole_times(
     """
     Return all times of an instance as whole numbers.
 
-    Times are multiplied by the first of 1, 10, 100 and 1000 that makes all of them
-    whole. If none does, the factor is as large as 32 bits allow, and times are rounded
-    so that a plan that is on time here is also on time for the instance.
+    ``shifts`` has the shift of each vehicle type. Times are multiplied by the first of
+    1, 10, 100 and 1000 that makes all of them whole. If none does, the factor is the
+    largest power of two with which all times stay below 2^30. Times are then rounded so
+    that a plan that is on time with the rounded times is also on time for the instance.
     """
     n, fleet = instance.num_customers, fleet_size(instance)
     none = np.zeros(0, dtype=np.int32)
@@ -368,8 +388,9 @@ def _nearest_in_time(legs: Any, count: Any, size: Any, times: Any) -> Any:
     """
     Return the ``count`` nearest predecessors and successors of each location.
 
-    Both arrays have shape (N', count). Waiting time is added to the distance, with the
-    weight ``_WAITING``. A customer that cannot be reached in time counts as farthest.
+    Both arrays have shape (N', count), where N' is ``size``. The least possible waiting
+    time, as a distance and with the weight ``_WAITING``, is added to the distance. A
+    pair of customers that cannot follow each other on time counts as farthest.
     """
     before = np.ones((size, count), dtype=np.uint32)
     behind = np.ones((size, count), dtype=np.uint32)

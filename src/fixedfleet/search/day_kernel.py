@@ -90,9 +90,10 @@ def _save(state: State, node: Any) -> None:
 @inlined
 def _pass_on(problem: Problem, state: State, before: Any, after: Any) -> None:
     """
-    Update departures after the node ``before``, and latest arrivals before ``after``.
+    Update earliest departures after ``before``, and latest arrivals before ``after``.
 
-    Each update continues along the tour, up to the first node whose time is unchanged.
+    Both are nodes of one tour. Each update continues along the tour, up to the first
+    node whose time does not change.
     """
     nodes, times = state.nodes, state.day.times
     customers = len(problem.near_depot)
@@ -124,8 +125,8 @@ def _settle_cuts(
     """
     Update vehicles and times after strings were removed; return the change of cost.
 
-    The strings have the numbers ``first`` to ``cuts`` − 1. The strings before them have
-    ``removed`` customers in all.
+    The strings are those with the indices ``first`` to ``cuts`` − 1 in ``state.cuts``.
+    The strings before index ``first`` have ``removed`` customers in all.
     """
     day = state.day
     change = 0.0
@@ -161,7 +162,8 @@ def _insert(
     """
     Insert a customer after the node ``before``; return the change of cost.
 
-    The insertion is logged for :func:`_undo`, as the one with the number ``placed``.
+    The insertion is logged for :func:`_undo`. ``placed`` customers were inserted before
+    it in this iteration.
     """
     day = state.day
     tour = state.nodes[before, TOUR]
@@ -196,8 +198,9 @@ def _undo(
     """
     Restore plan, vehicles and times from before this iteration.
 
-    ``ends`` are the two nodes whose ends were exchanged, and ``vehicles`` the two tours
-    whose vehicles were exchanged. The other arguments are those of
+    ``ends`` has the nodes before the two exchanged ends; its first entry is 0 if no
+    ends were exchanged. ``vehicles`` has the two tours that exchanged their vehicles;
+    they are the same if no vehicles were exchanged. The other arguments are those of
     :func:`fixedfleet.search.cpu_kernel.undo`.
     """
     day = state.day
@@ -214,11 +217,11 @@ def _undo(
 @inlined
 def _order(problem: Problem, state: State, count: Any) -> None:
     """
-    Sort the pool of customers to insert.
+    Sort the pool, which has ``count`` customers to insert.
 
     The order is random, or by demand (largest first), or by distance from the depot
-    (farthest or closest first). If there are times, it may also be by window: the
-    shortest, the first to begin, or the last to end first.
+    (farthest or closest first). If there are windows or shifts, it may also be by
+    window: the shortest first, the first to open first, or the last to close first.
     """
     mode = below(state.random, _TIMED_ORDERS if problem.day.timed else _ORDERS)
     pool, keys, day = state.pool, state.keys, problem.day
@@ -253,8 +256,8 @@ def _is_on_time(problem: Problem, customer: Any, arrival: Any, latest: Any) -> A
     """
     Return whether a customer can be served on time between two stops.
 
-    ``arrival`` is the earliest arrival at the customer, and ``latest`` is the latest
-    departure from it.
+    ``arrival`` is the earliest possible arrival at the customer. ``latest`` is the
+    latest departure from it with which all later stops are on time.
     """
     start = max(arrival, problem.day.opens[customer])
     on_time = start + problem.day.service[customer] <= latest
@@ -273,9 +276,12 @@ def _try(
     place: Any,
 ) -> Any:
     """
-    Try an insertion between two nodes; return the best so far as (cost, node before).
+    Compare an insertion between two nodes with the best one so far.
 
-    ``legs`` is the length of the two new legs. At random, the insertion is skipped.
+    ``legs`` is the total length of the two new legs. ``cost`` and ``place`` are the
+    cost of the best insertion so far, and the node before it. Return these two,
+    updated. An insertion that would be late is not taken, and one in ``problem.blink``
+    insertions is skipped at random.
     """
     day, times = problem.day, state.day.times
     extra = (legs - state.legs[before]) * state.day.prices[state.nodes[before, TOUR]]
@@ -311,9 +317,10 @@ def _idle_tour(problem: Problem, state: State, kind: Any) -> Any:
 @inlined
 def _place(problem: Problem, state: State, customer: Any, alone_only: Any) -> Any:
     """
-    Return the node after which an insertion is cheapest; 0 if none is feasible.
+    Return the node after which the insertion of a customer is cheapest.
 
-    With ``alone_only``, only idle vehicles are considered.
+    Return 0 if no position is feasible. With ``alone_only``, the customer may only be
+    inserted into an empty tour.
     """
     nodes, loads = state.nodes, state.loads
     day, now = problem.day, state.day
@@ -403,8 +410,9 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
     """
     Insert the ``count`` customers of the pool; return (absent, inserted, change).
 
-    It works like ``_recreate`` of :mod:`fixedfleet.search.cpu_kernel`, but considers
-    vehicle types and times, and sometimes the first customer opens a new tour.
+    It works like ``_recreate`` of :mod:`fixedfleet.search.cpu_kernel`, with two
+    differences. Vehicle types and times are considered, and in some iterations, drawn
+    at random, the first customer is inserted into an empty tour.
     """
     change = 0.0
     left = 0
@@ -432,7 +440,11 @@ def _recreate(problem: Problem, state: State, count: Any, most: Any) -> Any:
 
 @inlined
 def _swap_vehicles(state: State, one: Any, other: Any) -> None:
-    """Exchange the vehicles of two tours. The caller must update ``idle``."""
+    """
+    Exchange the vehicles of two tours.
+
+    The caller must update ``state.day.idle``.
+    """
     day = state.day
     day.types[one], day.types[other] = day.types[other], day.types[one]
     day.capacities[one], day.capacities[other] = (
@@ -444,7 +456,11 @@ def _swap_vehicles(state: State, one: Any, other: Any) -> None:
 
 @inlined
 def _set_shift(problem: Problem, state: State, tour: Any) -> Any:
-    """Update a tour to its vehicle's shift; return whether the tour is on time."""
+    """
+    Update the times of a tour to the shift of its vehicle.
+
+    Return whether the tour is on time.
+    """
     times, kind = state.day.times, state.day.types[tour]
     depot = np.uint32(len(problem.near_depot) + tour)
     begin, end = problem.day.begins[kind], problem.day.ends[kind]
@@ -480,8 +496,8 @@ def _draw_partner(problem: Problem, state: State, one: Any) -> Any:
     """
     Draw a tour whose vehicle is of another type than that of tour ``one``.
 
-    Return (tour, one of its customers). The customer is 0 if the tour is empty. If no
-    such tour is found, the tour is ``one``.
+    Return (tour, customer). The customer belongs to the tour; it is 0 if the tour is
+    empty. If no suitable tour is found, the returned tour is ``one``.
     """
     nodes, day = state.nodes, state.day
     customers, kinds = len(problem.near_depot), day.idle.shape[1]
@@ -507,7 +523,8 @@ def _cut_to_fit(
     """
     Remove a string around a customer, so that the load of its tour is at most ``room``.
 
-    Return the number of customers removed.
+    Return the number of customers removed. ``removed`` customers in ``cuts`` strings
+    were removed before in this iteration.
     """
     nodes, customers = state.nodes, len(problem.near_depot)
     excess = state.loads[nodes[customer, TOUR]] - room
@@ -532,11 +549,12 @@ def _cut_to_fit(
 @inlined
 def _exchange_vehicles(problem: Problem, state: State, removed: Any, cuts: Any) -> Any:
     """
-    Exchange the vehicle of a ruined tour with that of any other tour of the plan.
+    Exchange the vehicle of a ruined tour with that of a tour of another vehicle type.
 
-    Return (customers, strings, one, other, change): the number of customers and strings
-    removed so far in this iteration, the two tours, and the change of cost. The tours
-    are the same if nothing was exchanged.
+    Return (customers, strings, one, other, change): the numbers of customers and
+    strings removed so far in this iteration, the two tours, and the change of cost.
+    ``removed`` and ``cuts`` are these numbers before the call. ``one`` and ``other``
+    are equal if nothing was exchanged.
     """
     day, nodes = state.day, state.nodes
     customers = len(problem.near_depot)
@@ -580,10 +598,10 @@ def _exchange_vehicles(problem: Problem, state: State, removed: Any, cuts: Any) 
 @inlined
 def _exchange_ends(problem: Problem, state: State, cuts: Any, most: Any) -> Any:
     """
-    Exchange the ends of two ruined tours of the same vehicle type, if both are on time.
+    Exchange the ends of two ruined tours with the same vehicle type.
 
-    Returns (one, other, change) as :func:`fixedfleet.search.cpu_ends.exchange_ends`
-    does.
+    Both tours must be on time after the exchange. The arguments and the returned (one,
+    other, change) are those of :func:`fixedfleet.search.cpu_ends.exchange_ends`.
     """
     nodes, legs, times = state.nodes, state.legs, state.day.times
     depot, demands = len(problem.near_depot), problem.demands
@@ -640,7 +658,8 @@ def _is_best(state: State) -> Any:
     """
     Return whether the current plan is better than the best plan so far.
 
-    Its absent customers weigh less, or they weigh the same and its cost is lower.
+    It is better if its absent customers have a smaller total weight, or the same weight
+    and its cost is lower.
     """
     missing, best = state.day.missing[0], state.day.missing[1]
     cheaper = state.costs[0] < state.costs[1] * (1.0 - 1e-7)

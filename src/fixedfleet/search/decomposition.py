@@ -1,15 +1,17 @@
-"""Search part by part: what the default search does with many customers.
+"""
+Search part by part: what the default search does with many customers.
 
-The time is divided into cycles, each much longer than the one before. A
-cycle anneals the whole plan by ruin and recreate. Then, again and again, HGS-CVRP
-searches a few neighbouring tours as an instance of their own, which it does best with
-about a hundred customers. The tours it finds replace the ones before. The next cycle
-heats the best plan up again, but less than the first one, so that a part of it is kept.
+The time is divided into cycles, each much longer than the one before. A cycle anneals
+the whole plan by ruin and recreate. Then HGS-CVRP searches parts of the plan, one after
+the other: a part is a few neighbouring tours, searched as an instance of their own.
+HGS-CVRP is best with about a hundred customers. The tours that it finds for a part
+replace the previous ones. The next cycle begins from the best plan at a temperature
+that is lower than that of the first cycle, so that much of the plan is kept.
 
-Several cores search several plans side by side, and exchange them after each cycle. If
-there are many customers, more than one core searches a plan: each has a part of its
-own, and the parts have no tour in common. All searches release Python's lock, so
-threads do this.
+Several cores search several plans at the same time, and exchange them after each cycle.
+If there are many customers, more than one core searches the same plan: each core has a
+part of its own, and the parts have no tour in common. The searches run in threads,
+because they all release Python's lock.
 """
 
 from __future__ import annotations
@@ -61,59 +63,64 @@ _WHOLE = RuinRecreateParameters(large_scale=True)
 @dataclass(frozen=True, kw_only=True)
 class DecompositionParameters:
     """
-    Settings of the search part by part, fitted to N = 200 to 1,000 on a core.
+    Settings of the search part by part, fitted to 200 to 1,000 customers on one core.
 
     Parameters
     ----------
     first_seconds, first_iterations
-        Least length of the first cycle, for each customer.
+        Minimum length of the first cycle per customer, in seconds and, if iterations
+        are limited, in iterations.
     cycle_growth
         Factor by which each cycle is longer than the one before.
     reheat
-        Temperature at the begin of each further cycle, as a multiple of the mean leg
-        between two customers.
+        Temperature at the start of each later cycle, as a multiple of the mean length
+        of the plan's legs between customers.
     whole_share, whole_seconds, max_whole_share
-        Ruin and recreate of the whole has at least this share of a cycle, and these
-        seconds for each customer, but at most the last share.
+        Ruin and recreate of the whole plan takes ``whole_seconds`` per customer,
+        divided by the number of cores. This is at least the share ``whole_share`` of a
+        cycle and at most the share ``max_whole_share``.
     usual_tour
-        If tours have more customers than this, ``whole_seconds`` grows in proportion.
+        If tours have more customers than this on average, ``whole_seconds`` grows in
+        proportion to their number.
     end_temperature
-        Temperature at the end of ruin and recreate of the whole, multiplied by N. It is
-        higher than in a search by ruin and recreate alone, because the search of parts
-        follows.
+        N times the temperature at the end of ruin and recreate of the whole plan, where
+        N is the number of customers. It is higher than in a search by ruin and recreate
+        alone, because the search of parts follows.
     rounds, min_round_seconds
-        If several cores anneal a plan, each of them anneals about this many parts, none
-        for less than these seconds.
+        If several cores anneal one plan, each of them anneals about ``rounds`` parts,
+        each for at least ``min_round_seconds``.
     min_customers, min_vehicles
-        Customers and vehicles per core, at least, if several cores search a plan. Half
-        of them are in the part that the core searches. The others are free, so that the
-        next part has other borders.
+        Minimum numbers of customers and vehicles per core, if several cores search one
+        plan. The part that a core searches has half of them. The others are in no part,
+        so that the next part can consist of other tours.
     large
-        Instances with more customers have settings of their own, because there is
-        little time per customer.
+        Above this number of customers, some settings differ, because there is little
+        time per customer.
     hurry_seconds, savings_seconds
-        Ruin and recreate begins with a savings plan if there are fewer seconds per
-        customer than ``hurry_seconds``, more than ``large`` customers, or several cores
-        for the plan. With fewer seconds per customer than ``savings_seconds``, there is
-        no savings plan.
+        Ruin and recreate begins with a savings plan if one of three conditions holds:
+        there are fewer than ``hurry_seconds`` per customer, there are more than
+        ``large`` customers, or several cores search the plan. If there are fewer than
+        ``savings_seconds`` per customer, no savings plan is made.
     hot, cold
-        Temperatures of ruin and recreate from a savings plan, as multiples of the mean
-        leg between two customers.
+        First and last temperature of ruin and recreate from a savings plan, as
+        multiples of the mean length of the plan's legs between customers.
     part_size
         Customers per part.
     growth
-        Factor by which parts grow if those of the present size were searched in vain.
+        Factor by which the size of parts grows when no new part of the present size can
+        be drawn.
     passes
-        How often each customer should be in a part, if there is time.
+        How often each customer should be in a part. The time per part is chosen
+        accordingly, within the two limits that follow.
     min_part_seconds, max_part_seconds
-        Seconds to search a part, for each hundred customers in it.
+        Least and most seconds to search a part, per hundred customers in it.
     brief
-        With fewer seconds than this per hundred customers, HGS-CVRP has a smaller
-        population.
+        If a part is searched for fewer seconds than this per hundred customers,
+        HGS-CVRP has a smaller population.
     part_iterations, part_counts_as
-        If iterations are limited, HGS-CVRP ends after the first number of its own
-        iterations without improvement. Each part then counts as the second number of
-        iterations of ruin and recreate.
+        If iterations are limited, HGS-CVRP searches a part until ``part_iterations`` of
+        its own iterations bring no improvement. Each part then counts as
+        ``part_counts_as`` iterations of ruin and recreate.
     """
 
     first_seconds: float = 1e-3
@@ -161,8 +168,8 @@ def decomposition(
     """
     Improve a plan of many customers: as a whole and part by part, in turn.
 
-    With a limit on iterations, which all cores share, the same seed and number of cores
-    give the same plan.
+    If iterations are limited, all cores share the limit. Then the same seed and number
+    of cores give the same plan.
     """
     search = partial(_search_in_cycles, parameters=parameters)
     yield from search_side_by_side(search, task, _plans(task, parameters))
@@ -182,7 +189,12 @@ def _plans(task: SearchTask, parameters: DecompositionParameters) -> int:
 def _search_in_cycles(
     task: SearchTask, parameters: DecompositionParameters
 ) -> Iterator[Plan]:
-    """Search one plan in cycles of growing length; exchange it after each of them."""
+    """
+    Search one plan in cycles of growing length.
+
+    This is a generator of plans. After each cycle, the best plan is passed to the
+    task's ``exchange``, and the next cycle continues from the plan that this returns.
+    """
     deadline, n = task.deadline, task.instance.num_customers
     plan, iterations, number = task.initial_plan, deadline.iterations, 0
     least, growth = parameters.first_seconds * n, parameters.cycle_growth
@@ -208,10 +220,11 @@ def _search_in_cycles(
 
 def _cycle_length(left: float, least: float, growth: float) -> float:
     """
-    Return the length of the next cycle.
+    Return the length of the next cycle, in the unit of ``left``.
 
-    The cycles from now on fill ``left`` exactly. Each is longer than the one before by
-    the factor ``growth``, and the next one has a length of about ``least`` or more.
+    The next cycle and those after it fill ``left`` exactly. Each is longer than the one
+    before by the factor ``growth``, and the next one has a length of about ``least`` or
+    more.
     """
     # A cycle that took a little longer than planned must not cost a whole cycle.
     count = max(1, int(0.1 + log(left / least * (growth - 1) + 1, growth)))
@@ -221,7 +234,12 @@ def _cycle_length(left: float, least: float, growth: float) -> float:
 def _search_cycle(
     task: SearchTask, first: bool, parameters: DecompositionParameters
 ) -> Generator[Plan, None, tuple[Plan, int]]:
-    """Anneal a plan, then search its parts; return it and the iterations not used."""
+    """
+    Anneal a plan, then search its parts.
+
+    This is a generator that yields plans, and returns the last plan and the number of
+    iterations that were not used. ``first`` says whether this is the first cycle.
+    """
     one_tour = min(task.instance.vehicles, len(task.initial_plan.tours)) == 1
     share = 1.0 if one_tour else _whole_share(task, parameters)
     if first:
@@ -239,11 +257,12 @@ def anneal_whole(
     task: SearchTask, share: float, parameters: DecompositionParameters = _DEFAULTS
 ) -> Generator[Plan, None, Plan]:
     """
-    Improve a plan by ruin and recreate until a share of the time is used; return it.
+    Improve a plan by ruin and recreate until a share of the time limit is used.
 
-    Several cores anneal parts of a savings plan. Without a savings plan, each core
-    anneals the whole plan, because the tours of a packing spread over the whole area
-    and have no neighbouring tours.
+    This is a generator that yields plans and returns the best one. If there are several
+    cores and a savings plan, the cores anneal parts of this plan. Without a savings
+    plan, each core anneals the whole plan, because the tours of a packing spread over
+    the whole area and have no neighbouring tours.
     """
     instance, settings = task.instance, _whole_settings(task.instance, parameters)
     search: Search = partial(ruin_recreate, parameters=settings)
@@ -271,7 +290,12 @@ def anneal_whole(
 def _anneal_again(
     task: SearchTask, share: float, parameters: DecompositionParameters
 ) -> Generator[Plan, None, Plan]:
-    """Heat a plan up and anneal it; return the last plan, which may be longer."""
+    """
+    Anneal a plan again from a higher temperature.
+
+    This is a generator that yields plans and returns the last one, which may be longer
+    than the given plan. It ends when a share of the time limit is used.
+    """
     instance, plan = task.instance, task.initial_plan
     settings = _whole_settings(instance, parameters)
     leg = _mean_leg_between(instance, plan) / scale(instance)
@@ -290,7 +314,9 @@ def _anneal_again(
 
 
 def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
-    """Return the share of the time for ruin and recreate of the whole plan."""
+    """
+    Return the share of a cycle in which ruin and recreate searches the whole plan.
+    """
     n = task.instance.num_customers
     longer = max(1.0, n / task.instance.vehicles / parameters.usual_tour)
     needed = parameters.whole_seconds * longer * n / task.cores
@@ -304,8 +330,8 @@ def _whole_settings(
     """
     Return the settings of ruin and recreate for the whole plan.
 
-    If tours are long, strings are longer and more customers are removed, except above
-    ``large`` customers.
+    If tours are long, strings are longer and more customers are removed. This does not
+    apply above ``large`` customers.
     """
     customers = instance.num_customers
     mean = customers / instance.vehicles if customers <= parameters.large else 0
@@ -320,7 +346,11 @@ def _whole_settings(
 
 
 def _savings_plan(task: SearchTask, parameters: DecompositionParameters) -> Plan | None:
-    """Return a savings plan; None if time is short or customers stay unserved."""
+    """
+    Return a savings plan that serves all customers.
+
+    Return None if there is too little time, or if some customers cannot be inserted.
+    """
     n = task.instance.num_customers
     if task.deadline.seconds < parameters.savings_seconds * n:
         return None
@@ -330,7 +360,7 @@ def _savings_plan(task: SearchTask, parameters: DecompositionParameters) -> Plan
 
 def _begins_from_savings(task: SearchTask, parameters: DecompositionParameters) -> bool:
     """
-    Whether ruin and recreate begins with a savings plan.
+    Return whether ruin and recreate begins with a savings plan.
 
     It does if there is little time per customer, if there are many customers, or if
     several cores search the plan.
@@ -358,14 +388,23 @@ def _settings_after_savings(
 
 
 def _mean_leg_between(instance: Instance, plan: Plan) -> float:
-    """Return the mean length of the legs between customers, 0 if there are none."""
+    """
+    Return the mean length of a plan's legs between customers.
+
+    Return 0 if there are no such legs.
+    """
     starts = [stop for tour in plan for stop in tour[:-1]]
     ends = [stop for tour in plan for stop in tour[1:]]
     return float(instance.between(starts, ends).mean()) if starts else 0.0
 
 
 def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
-    """Return the deadline of a step between two shares of the whole limit."""
+    """
+    Return the deadline of a step that takes part of the time or of the iterations.
+
+    The step ends when the share ``end`` of the seconds is used. If iterations are
+    limited, it has the share ``end`` − ``begin`` of them.
+    """
     step = deadline.until(end)
     if deadline.iterations is None:
         return step
@@ -379,10 +418,11 @@ def _anneal_parts(
     parameters: DecompositionParameters,
 ) -> Iterator[Plan]:
     """
-    Run ruin and recreate on all cores, each on a part that is drawn again each round.
+    Run ruin and recreate on all cores, each on a part of the plan.
 
-    On one core, the only part is the whole plan. The last plan is yielded at the end,
-    others now and then.
+    This is a generator that yields the whole plan now and then, and at the end. After
+    each round, a core draws a new part. If there is only one core, the part is the
+    whole plan.
     """
     deadline, cores = task.deadline, task.cores
     hot, cold = (
@@ -420,9 +460,10 @@ def _search_parts(
     task: SearchTask, parameters: DecompositionParameters
 ) -> Generator[Plan, None, tuple[Plan, int]]:
     """
-    Search neighbouring tours by HGS-CVRP, until no part becomes better.
+    Search neighbouring tours by HGS-CVRP, until no part can be improved.
 
-    Returns the plan and the iterations that are left.
+    This is a generator that yields plans, and returns the last plan and the number of
+    iterations that are left (0 if iterations are not limited).
     """
     deadline, n, cores = task.deadline, task.instance.num_customers, task.cores
     tours = DividedPlan(task.instance, task.initial_plan, task.seed)
@@ -487,14 +528,22 @@ def _part_size(
 def part_population(
     seconds: float, parameters: DecompositionParameters = _DEFAULTS
 ) -> int:
-    """Return HGS-CVRP's population for these seconds per hundred customers."""
+    """
+    Return the population of HGS-CVRP for the search of a part.
+
+    ``seconds`` is the time of the search per hundred customers.
+    """
     return 3 if seconds < parameters.brief else 4
 
 
 def search_part(
     part: Part, deadline: Deadline, *, population: int, vehicle_cost: float
 ) -> Plan:
-    """Search a part by HGS-CVRP; return its present plan if no better one is found."""
+    """
+    Search a part by HGS-CVRP, and return a better plan for it.
+
+    If no better plan is found, the part's present plan is returned.
+    """
     found = hgs_plans(
         part.instance,
         deadline=deadline,

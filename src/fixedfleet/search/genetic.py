@@ -70,11 +70,12 @@ def genetic_search(
     task: SearchTask, parameters: AlgorithmParameters = _AUTHORS_VALUES
 ) -> Iterator[Plan]:
     """
-    Improve a plan by HGS-CVRP in slices of time. The vehicle cost is ignored.
+    Yield better and better plans of HGS-CVRP, which runs in slices of time.
 
-    If the initial plan serves all customers, it is added to the first population. After
-    each slice, the task's ``exchange`` may return the plan of another search that runs
-    at the same time. That plan is added to the first population of the next slice.
+    The vehicle cost is ignored. If the initial plan serves all customers, it is added
+    to the first population. After each slice, the task's ``exchange`` may return the
+    plan of another search that runs at the same time. That plan is added to the first
+    population of the next slice.
     """
     instance, deadline, seed = task.instance, task.deadline, task.seed
     plans = [] if task.initial_plan.unserved(instance) else [task.initial_plan]
@@ -176,7 +177,7 @@ def hgs_plans(
 
 def _scaled_distances(instance: Instance) -> NDArray[np.float64]:
     """
-    Return the distances, multiplied so that the longest is about 2^10.
+    Return the distances, multiplied so that the longest is between 2^9 and 2^10.
 
     The factor is a power of two, so that nothing is rounded.
     """
@@ -191,9 +192,11 @@ def _scaled_amounts(
     demands: NDArray[np.int64], capacity: int
 ) -> tuple[NDArray[np.float64], float]:
     """
-    Return (demands, capacity), multiplied so that the largest demand is about 2^10.
+    Return (demands, capacity), both divided by the same power of two.
 
-    The factor is a power of two of at most 1, so that nothing is rounded.
+    The divisor is 1 if the largest demand is below 2^10. Otherwise it is chosen so that
+    the largest demand becomes less than 2^10, but it is at most 2^16. Nothing is
+    rounded.
     """
     largest = int(demands.max())
     if largest == 0:  # HGS refuses demands that are all zero: one vehicle may serve all

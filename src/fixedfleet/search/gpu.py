@@ -44,7 +44,8 @@ class GpuParameters:
     Parameters
     ----------
     hot, cold
-        First and last temperature, for customers in the unit square.
+        First and last temperature for customers in the unit square; for other
+        instances, they are multiplied by the ratio of the mean distances.
     rounds
         A time limit is divided into at least this many rounds.
     first_iterations
@@ -87,7 +88,8 @@ def improve_batch(
         Either the iterations for each instance or a time limit for the whole batch.
         After Ctrl-C the best plans so far are returned.
     seed, vehicle_cost
-        Seed of the random numbers, and fixed cost of each vehicle used.
+        Seed of the random numbers, and fixed cost of each vehicle used. The length plus
+        this cost is minimised.
 
     Raises
     ------
@@ -119,11 +121,11 @@ def _load(instance: Instance) -> None:
 @loaded_by(_load)
 def gpu_search(task: SearchTask) -> Iterator[Plan]:
     """
-    Improve one plan by many chains of ruin and recreate that run at the same time.
+    Improve one plan by many chains of ruin and recreate; yield better and better plans.
 
-    There are as many chains as the GPU can run at once. Each round starts from the best
-    plan of all chains. If the initial plan leaves customers unserved, one CPU core
-    first searches for a plan that serves all.
+    There are as many chains as the GPU can run at the same time. Each round starts from
+    the best plan of all chains. If the initial plan leaves customers unserved, one CPU
+    core first searches for a plan that serves all.
     """
     instance, plan = task.instance, task.initial_plan
     if plan.unserved(instance):
@@ -145,7 +147,7 @@ def _serve_all(task: SearchTask) -> Generator[Plan, None, Plan]:
     """
     Search on one CPU core until a plan serves all customers, or the deadline is over.
 
-    Yield the plans, and return the last one.
+    This is a generator that yields plans and returns the last one.
     """
     plan = task.initial_plan
     for plan in ruin_recreate(task):
@@ -157,7 +159,7 @@ def _serve_all(task: SearchTask) -> Generator[Plan, None, Plan]:
 
 @dataclass(frozen=True)
 class _BatchSearch:
-    """A search of a batch, with a number of chains for each instance."""
+    """A search of all instances of a batch, by ``chains`` chains for each instance."""
 
     batch: InstanceBatch
     deadline: Deadline
@@ -168,11 +170,12 @@ class _BatchSearch:
 
     def run(self, plans: PlanBatch) -> Iterator[PlanBatch]:
         """
-        Yield the best plans after each round.
+        Yield the best plans of the batch after each round.
 
-        With a limit on iterations, there is one round. A time limit is divided into
-        rounds, each of which continues from the best plans. The temperature follows the
-        share of the time that is used, so that the search ends cold.
+        ``plans`` has a feasible plan for each instance. With a limit on iterations,
+        there is one round. A time limit is divided into rounds, each of which continues
+        from the best plans. The temperature falls with the share of the time that is
+        used.
         """
         parameters, limit = self.parameters, self.deadline.iterations
         if limit is not None and limit > _MOST_ITERATIONS:

@@ -1,4 +1,8 @@
-"""The arrays of the GPU search: instances and initial plans, by size class."""
+"""
+The arrays of the GPU search: instances and initial plans, grouped by size class.
+
+A size class is a number of nodes (customers and vehicles) per lane of a warp.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,11 @@ _LARGEST_CAPACITY = 2**31 - 2  # loads are int32, and 2^31 − 1 means "no place
 
 @dataclass(frozen=True)
 class Group:
-    """Instances that one launch of a kernel improves, padded to the same shape."""
+    """
+    Instances that one launch of a kernel improves, padded to the same shape.
+
+    There are B instances; L is the number of customers of the largest one, plus 1.
+    """
 
     rows: NDArray[np.int64]  # (B,): rows of the instances in the batch
     slots: int  # the size class: nodes per lane
@@ -49,20 +57,31 @@ class Group:
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory that one warp needs: the kernel's struct Shared."""
+        """
+        Bytes of shared memory that one warp needs: the size of the kernel's Shared.
+        """
         index = 1 if self.slots <= 8 else 2
         place = 8 if self.matrices is None else 4
         return _LANES * self.slots * (2 * place + 16 + 7 * index)
 
 
 def count_nodes(batch: InstanceBatch) -> NDArray[np.int64]:
-    """Return the number of customers plus vehicles of each instance, shape (B,)."""
+    """
+    Return the number of customers plus tours of each instance, shape (B,).
+
+    There are as many tours as vehicles, but at most as many as customers.
+    """
     # There cannot be more tours than customers.
     return batch.sizes + np.minimum(batch.vehicles, batch.sizes)
 
 
 def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the smallest size class into which each number of nodes fits."""
+    """
+    Return, for each number of nodes, the smallest size class with space for it.
+
+    A size class is a number of nodes per lane of a warp. Raise InputError if a number
+    is too large for every class.
+    """
     room = _LANES * np.array(SIZE_CLASSES)
     if nodes.max(initial=0) > room[-1]:
         raise InputError(
@@ -74,7 +93,13 @@ def size_classes(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def pack(batch: InstanceBatch, starts: PlanBatch) -> list[Group]:
-    """Group the instances by size class and kind of distances."""
+    """
+    Return the instances of a batch as groups with the same size class and distances.
+
+    ``starts`` has the initial plan of each instance. Distances are of the same kind if
+    they are all read from a matrix, all computed from coordinates, or all computed and
+    rounded.
+    """
     sizes = _sizes(batch)
     classes = size_classes(count_nodes(batch))
     kinds = _kinds(batch)
@@ -95,7 +120,13 @@ def _group(
     slots: int,
     kind: int,
 ) -> Group:
-    """Return the group of some rows of a batch."""
+    """
+    Return some instances of a batch as a group.
+
+    ``rows`` are their rows in the batch, ``sizes`` is :func:`_sizes` of these rows,
+    ``slots`` is their size class, and ``kind`` their kind of distances, as in
+    :func:`_kinds`.
+    """
     largest = int(batch.sizes[rows].max())
     width = int(sizes[:, :2].sum(axis=1).max())
     points = matrices = None
@@ -125,7 +156,12 @@ def _group(
 
 
 def _kinds(batch: InstanceBatch) -> NDArray[np.int64]:
-    """Return _MATRIX, _POINTS or _ROUNDED for each instance, shape (B,)."""
+    """
+    Return how the distances of each instance are found, shape (B,).
+
+    They are read (_MATRIX), computed from coordinates (_POINTS), or computed and then
+    rounded to whole numbers (_ROUNDED).
+    """
     kinds = np.where(batch.euclidean, _POINTS, _MATRIX)
     for row, one in enumerate(batch.originals or ()):
         if (one.metric, one.rounding) == ("euclidean", "round"):

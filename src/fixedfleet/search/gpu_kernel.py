@@ -118,9 +118,10 @@ def improve(
     Search by several chains for each instance; return the best plans.
 
     An instance keeps its plan unless a chain finds a cheaper one. ``groups`` has the
-    same instances and plans, packed for the GPU. ``iterations`` is the number per
-    chain. ``temperatures`` are the first and the last one, as multiples of ``unit``. If
-    ``unit`` is 0, they are multiples of each instance's own scale.
+    same instances and plans, packed for the GPU. ``chains`` is the number of chains per
+    instance, and ``iterations`` the number of iterations per chain. ``temperatures``
+    are the first and the last temperature, as multiples of ``unit``. If ``unit`` is 0,
+    they are multiples of each instance's own scale.
     """
     limits = (
         iterations,
@@ -150,10 +151,11 @@ def launch(
     group: Group, limits: NDArray[Any], chains: int
 ) -> Callable[[], NDArray[np.uint16]]:
     """
-    Start the search of a group on the GPU.
+    Start the search of a group on the GPU, without waiting for its end.
 
-    Returns a function that waits for its end and returns the routes of the best chain
-    of each instance, shape (B, W).
+    Return a function that waits for the end of the search and returns the routes of the
+    best chain of each instance, shape (B, W). ``limits`` is an array with one entry of
+    the type ``LIMITS``, and ``chains`` is the number of chains per instance.
     """
     cupy = load_cupy()
     kernel, warps = _kernel_of(group), _warps(group)
@@ -197,14 +199,21 @@ def launch(
 def pick(
     routes: NDArray[np.uint16], lengths: NDArray[np.float32]
 ) -> NDArray[np.uint16]:
-    """Return the shortest routes of each instance: (B, chains, W) becomes (B, W)."""
+    """
+    Return the routes of the best chain of each instance, shape (B, W).
+
+    ``routes`` has the routes of each chain, shape (B, chains, W), and ``lengths`` their
+    lengths, shape (B, chains).
+    """
     rows = np.arange(len(routes))
     picked: NDArray[np.uint16] = routes[rows, np.argmin(lengths, axis=1)]
     return picked
 
 
 def _warps(group: Group) -> int:
-    """Return the chains per block: 1 if two would exceed shared memory, else 2."""
+    """
+    Return the number of chains per block: 2, or 1 if 2 would exceed shared memory.
+    """
     return 2 if group.slots <= 16 else 1
 
 
@@ -222,7 +231,12 @@ def _kernel_of(group: Group) -> Any:
 def _kernel(
     slots: int, matrix: bool, rounded: bool, warps: int, shared_bytes: int
 ) -> Any:
-    """Compile and return the kernel of a size class and a kind of distances."""
+    """
+    Compile and return the kernel for a size class and a kind of distances.
+
+    ``slots`` is the size class, ``warps`` the number of warps per block, and
+    ``shared_bytes`` the shared memory per warp.
+    """
     code = files("fixedfleet.search").joinpath("ruin_recreate.cu").read_text("utf-8")
     defines = {
         "SLOTS": slots,

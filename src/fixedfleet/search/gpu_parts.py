@@ -141,7 +141,11 @@ def search_parts(
 
 
 def _divide(tours: DividedPlan, size: float) -> list[Part]:
-    """Divide all tours into parts of about this many customers and vehicles."""
+    """
+    Divide all tours into parts of about ``size`` customers and vehicles.
+
+    There are at least twice as many tours as parts, unless there is only one tour.
+    """
     nodes = sum(len(tour) + 1 for tour in tours.tours)
     count = max(1, min(round(nodes / size), len(tours.tours) // 2))
     return tours.divide(count)
@@ -195,7 +199,11 @@ class _PartRounds:
         return left > MIN_SECONDS
 
     def end(self, changed: bool) -> None:
-        """Record the time of a round, and choose the size of the next parts."""
+        """
+        Record the time of this round, and choose the size of the next parts.
+
+        ``changed`` says whether the round has improved the plan.
+        """
         settings = self.parameters
         self.done += self.iterations
         if self.on_gpu > 0:
@@ -238,7 +246,9 @@ def _search_round(
 
 
 def _search_on_core(part: Part, task: SearchTask, rounds: _PartRounds) -> Plan:
-    """Search a part by HGS-CVRP, for as long as this round."""
+    """
+    Search a part by HGS-CVRP, for as long as this round takes; return the best plan.
+    """
     # HGS-CVRP cannot be stopped, and only the main thread may call `stop`.
     deadline = replace(rounds.deadline, stop=None).within(rounds.seconds)
     if deadline.iterations is not None:

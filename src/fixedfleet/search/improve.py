@@ -48,10 +48,10 @@ class SearchResult:
     cost
         Its length, plus the vehicle cost of each vehicle used.
     seconds
-        Time of the search.
+        Duration of the search.
     trace
-        Each improvement as (seconds on the clock of the deadline, cost). Only plans
-        that serve all customers count.
+        Each improvement as (seconds since the deadline began, cost). Only plans that
+        serve all customers are listed.
     interrupted
         Whether the user ended the search with Ctrl-C.
     """
@@ -78,7 +78,7 @@ def improve(
     on_improvement: Improvement | None = None,
 ) -> SearchResult:
     """
-    Improve a plan.
+    Improve a plan by a search, and return the best plan found.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def improve(
     seed
         Seed of the random numbers.
     vehicle_cost
-        Fixed cost of each vehicle used.
+        Fixed cost of each vehicle used. The length plus this cost is minimised.
     fewest
         A plan with the smallest number of vehicles. If one vehicle costs at least the
         length of this plan, plans with more vehicles are not considered.
@@ -149,9 +149,10 @@ def run_search(
     outside: bool = False,
 ) -> SearchResult:
     """
-    Run a search that is loaded, until it ends or its deadline is over.
+    Run a search until it ends or its deadline is over; return its best plan.
 
-    A plan that exceeds fleet or capacity raises RuntimeError; if ``outside``, it is
+    The code of the search must already be loaded. If the search yields a plan that
+    exceeds fleet or capacity, RuntimeError is raised; if ``outside``, the plan is
     ignored instead. The other arguments are those of :func:`improve`.
     """
     check_seed(seed)
@@ -200,10 +201,10 @@ def run_search(
 
 def is_expensive(vehicle_cost: float, fewest: Plan, instance: Instance) -> bool:
     """
-    Return whether a further vehicle always costs at least as much as it can save.
+    Return whether a vehicle costs at least as much as any further vehicle can save.
 
-    It does if a vehicle costs at least the length of ``fewest``, a plan with the
-    smallest number of vehicles. Then the search is given the smallest fleet, and only
+    This is so if a vehicle costs at least the length of ``fewest``, a plan with the
+    smallest number of vehicles. Then the search gets only this number of vehicles, and
     minimises the length.
     """
     return vehicle_cost > 0 and vehicle_cost >= fewest.length(instance)
@@ -219,7 +220,7 @@ def expensive_rows(
 
 
 def _with_fewest_vehicles(task: SearchTask, fewest: Plan) -> SearchTask:
-    """Return the task with as many vehicles as ``fewest`` has, and no vehicle cost."""
+    """Return the task with as many vehicles as ``fewest`` uses, and no vehicle cost."""
     if fewest.vehicles > task.instance.vehicles:
         return task
     plan, instance = task.initial_plan, task.instance.with_vehicles(fewest.vehicles)
@@ -244,8 +245,9 @@ def _value(
     """
     Return the rank of a plan that a search has yielded: the smaller, the better.
 
-    Raise RuntimeError if the plan serves a customer that does not exist. If it is from
-    an outside solver, its rank is infinite instead.
+    The rank is (weight of unserved customers, cost). If the plan serves a customer that
+    does not exist, RuntimeError is raised; if ``outside``, the rank is infinite
+    instead.
     """
     try:
         return rank(instance, plan, vehicle_cost)
@@ -260,7 +262,7 @@ def _is_sound(plan: Plan, instance: Instance, outside: bool) -> bool:
     """
     Return whether a plan has no faults; unserved customers are not a fault.
 
-    Raise RuntimeError for a fault, unless the plan is from an outside solver.
+    If it has a fault, RuntimeError is raised, unless ``outside``.
     """
     faults = plan.check(instance, partial=True)
     if not faults:

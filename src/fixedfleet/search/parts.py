@@ -1,7 +1,9 @@
-"""Parts of a plan: some of its tours as an instance of their own.
+"""
+Parts of a plan: some of its tours as an instance of their own.
 
-Parts without a common tour are searched at the same time. When the search of one ends,
-its tours are replaced, and the next part is drawn from all tours that are not searched.
+Parts that have no tour in common are searched at the same time. When the search of a
+part ends, its tours are replaced. The next part is drawn from all tours that are not
+being searched.
 """
 
 from __future__ import annotations
@@ -46,7 +48,11 @@ class Part(NamedTuple):
 
 
 class DividedPlan:
-    """A plan that is searched in parts: it hands out parts and replaces their tours."""
+    """
+    A plan that is searched part by part.
+
+    It returns parts to search, and replaces their tours by better ones.
+    """
 
     def __init__(self, instance: Instance, plan: Plan, seed: int) -> None:
         self.instance = instance
@@ -74,7 +80,9 @@ class DividedPlan:
         return Plan(self.tours)
 
     def divide(self, count: int) -> list[Part]:
-        """Divide all tours into parts with about equal numbers of customers."""
+        """
+        Divide all tours into ``count`` parts with about equal numbers of customers.
+        """
         groups = self._split(list(self._tours.values()), count)
         return [self._take(group, count - k) for k, group in enumerate(groups)]
 
@@ -82,11 +90,12 @@ class DividedPlan:
         self, size: float, in_vain: set[frozenset[Tour]], cores: int = 1
     ) -> Part | None:
         """
-        Draw a part of neighbouring tours that are in no other part; None if impossible.
+        Draw a part of neighbouring tours; return None if there is no new part.
 
-        It has about ``size`` customers, and at least two tours. Parts of ``in_vain``,
-        which were searched without success, are not drawn. Vehicles that stay at the
-        depot are shared among as many parts as there are cores.
+        The part has about ``size`` customers, and at least two tours. None of its tours
+        is being searched. A part of ``in_vain``, which was searched before without
+        success, is not drawn again. Idle vehicles are shared equally among ``cores``
+        parts.
         """
         free = list(self._tours.values())
         for _ in range(_DRAWS if len(free) > 1 else 0):
@@ -104,7 +113,11 @@ class DividedPlan:
         return None
 
     def replace(self, part: Part, found: Plan) -> bool:
-        """Replace the tours of a part by a plan for it; return whether they differ."""
+        """
+        Replace the tours of a part by ``found``, a plan for the part's instance.
+
+        Return whether ``found`` differs from the part's previous plan.
+        """
         for tour in part.tours:
             del self._searched[tour[0]]
         new = found.renumbered(part.customers).tours
@@ -117,7 +130,7 @@ class DividedPlan:
         """
         Return tours as a part, and mark them as being searched.
 
-        The part also has its share of the vehicles that stay at the depot.
+        The part also gets one of ``cores`` equal shares of the idle vehicles.
         """
         for tour in group:
             self._searched[tour[0]] = self._tours.pop(tour[0])
@@ -154,13 +167,18 @@ class DividedPlan:
         ]
 
     def _draw_customer(self, tours: Sequence[Tour]) -> int:
-        """Draw a customer; tours that were searched long ago are the most likely."""
+        """
+        Draw a customer of the given tours.
+
+        The longer ago a tour was searched, the more likely one of its customers is
+        drawn.
+        """
         last = self._last[[tour[0] for tour in tours]]
         wait = self._random.random(len(tours)) * (1 + _PATIENCE * self._drawn)
         return int(self._random.choice(tours[int(np.argmin(last + wait))]))
 
     def _near(self, customer: int) -> Iterator[Tour]:
-        """Yield all tours, the closest to a customer first."""
+        """Yield all tours of the plan, the closest to a customer first."""
         seen = set()
         for other in self._nearest_first(customer):
             tour = self._tour_of[other]
@@ -169,7 +187,11 @@ class DividedPlan:
                 yield tour
 
     def _around(self, customer: int, tours: Sequence[Tour]) -> list[Tour]:
-        """Return tours by their distance from a customer, the closest first."""
+        """
+        Return the given tours, those closest to a customer first.
+
+        The distance of a tour is that of its nearest customer.
+        """
         customers = np.array([stop for tour in tours for stop in tour])
         here = np.full(len(customers), customer)
         away = self.instance.between(here, customers)
@@ -187,17 +209,21 @@ def search_in_threads(
     Search parts at the same time, one thread each; yield each part with its plan.
 
     With a limit on iterations, parts are yielded in the order in which they were drawn,
-    so that the clock decides nothing. Otherwise no part waits for another one. A search
-    that goes on after the deadline is left to itself, and its plan is lost.
+    so that the result does not depend on the speed of the threads. Otherwise a part is
+    yielded as soon as its search ends. A search that has not ended soon after the
+    deadline is abandoned, and its plan is lost.
 
     Parameters
     ----------
+    cores
+        Maximum number of parts that are searched at the same time.
     draw
-        Returns the next part and its search, or None if there is none at present. It is
-        given the deadline for the search. It is called when a thread is free, after
-        the caller has dealt with all that was yielded.
+        Returns the next part and its search, or None if there is none at present. Its
+        argument is the deadline for the search. It is called when a thread is free, and
+        only after the caller has taken all parts that were yielded.
     deadline
-        Only the calling thread calls its ``stop``, and tells the others the answer.
+        When to end. Only the calling thread calls its ``stop``; the deadlines given to
+        ``draw`` are over when it has returned True.
     """
     if cores == 1:
         while not deadline.over() and (drawn := draw(deadline)) is not None:

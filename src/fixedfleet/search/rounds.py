@@ -23,7 +23,8 @@ class Round:
     number
         The number of the round, from 0.
     deadline
-        When the round ends. If iterations are limited, it has those of this round.
+        When the round ends. If iterations are limited, this deadline limits them to the
+        iterations of this round.
     begin, end
         The shares of the whole limit that are used before and after the round.
     """

@@ -74,9 +74,9 @@ class RuinRecreateParameters:
     large_scale
         Whether to search as for many customers. Then an iteration ends as soon as
         simulated annealing would reject its plan. Two ruined tours may exchange their
-        ends, if distances are symmetric. An insertion is also tried at the begin and
-        end of four tours on average. If a customer fits beside none of its
-        ``insertion_neighbours``, all ``ruin_neighbours`` are tried.
+        ends, if distances are symmetric. An insertion is also tried at the start and
+        the end of tours, on average of four per customer. If a customer fits beside
+        none of its ``insertion_neighbours``, all ``ruin_neighbours`` are tried.
     start_temperature, end_temperature
         Temperatures of simulated annealing, for customers in the unit square; for other
         instances, they are multiplied by the ratio of the mean distances. The default
@@ -102,7 +102,7 @@ class RuinRecreateParameters:
             )
 
     def temperatures(self, customers: int) -> tuple[float, float]:
-        """Return (start, end) temperature for a number of customers."""
+        """Return (start temperature, end temperature) for this number of customers."""
         end = self.end_temperature or 1 / customers
         return self.start_temperature, min(end, self.start_temperature)
 
@@ -112,7 +112,9 @@ _FOR_DAYS = RuinRecreateParameters(insertion_neighbours=20, start_temperature=0.
 
 
 def load_kernel_for(instance: Instance) -> None:
-    """Load the compiled search that an instance needs, or compile it."""
+    """
+    Load the compiled ruin and recreate for an instance, or compile it the first time.
+    """
     if instance.is_plain:
         load_kernel(uses_coordinates(instance))
     else:
@@ -129,8 +131,9 @@ def ruin_recreate(
     With a limit on iterations, the same seed gives the same plan on any machine. The
     temperature falls with the iterations if they are limited, otherwise with the time.
     It does not fall while customers are unserved, because a low temperature makes it
-    harder to insert them. With vehicle types or times, it begins to fall after half of
-    the limit at the latest, because the fleet may be too small to serve all.
+    harder to insert them. But if there are vehicle types, windows or shifts, it begins
+    to fall after half of the limit at the latest, because it may be impossible to serve
+    all customers.
     """
     instance, deadline = task.instance, task.deadline
     plain = instance.is_plain
@@ -174,10 +177,10 @@ def anneal(
     vehicle_cost: float,
 ) -> Plan:
     """
-    Improve a part of a plan by simulated annealing; return its last plan.
+    Improve a part of a plan by simulated annealing; return the last plan of the part.
 
     The last plan may be worse than the first. ``temperatures`` are the first and the
-    last one, in the unit of the distances.
+    last temperature, in the unit of the distances.
     """
     problem, state = _begin(
         part.instance, part.plan, part.seed, parameters, vehicle_cost
@@ -220,10 +223,11 @@ def _chunks(
     deadline: Deadline, seconds: float, most: int
 ) -> Iterator[tuple[int, float]]:
     """
-    Yield (iterations of the next chunk, share of the limit used so far).
+    Yield (number of iterations of the next chunk, share of the limit used so far).
 
-    With a time limit, a chunk takes about ``seconds``. With a limit on iterations, it
-    has at most ``most`` iterations.
+    A chunk is a number of iterations that compiled code runs in one call. With a time
+    limit, a chunk takes about ``seconds``. With a limit on iterations, it has at most
+    ``most`` iterations.
     """
     if deadline.iterations is not None:
         done = 0
@@ -242,9 +246,9 @@ def _chunks(
 
 def _temperature(hot: float, cold: float, share: float) -> float:
     """
-    Return the temperature at a share, from 0 to 1, of the way from hot to cold.
+    Return the temperature after a share of the search, from 0 to 1.
 
-    The temperature falls geometrically.
+    It falls geometrically from ``hot`` to ``cold``.
     """
     # Power functions differ between machines in the last digits, which 32 bits drop.
     return float(np.float32(hot * (cold / hot) ** share))
@@ -254,15 +258,19 @@ def _best_value(state: State) -> tuple[int, float]:
     """
     Return (unserved, cost) of the best plan.
 
-    ``unserved`` is the number of unserved customers; with vehicle types or times, it is
-    their weight.
+    ``unserved`` is the number of unserved customers. If there are vehicle types,
+    windows or shifts, it is their weight; see :meth:`Plan.unserved_weight`.
     """
     unserved = state.counts[BEST_ABSENT] if state.day is None else state.day.missing[1]
     return int(unserved), float(state.costs[1])
 
 
 def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> Plan:
-    """Return a plan, given the successor of each node in ``links``."""
+    """
+    Return a plan, given the successor of each node in ``links``.
+
+    The tours get the vehicle types of the best plan, if there are vehicle types.
+    """
     following, customers = links.tolist(), state.customers.tolist()
     depots = range(len(following) - len(state.loads), len(following))
     tours = []
@@ -280,9 +288,10 @@ def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> P
 
 def _run_once(measured: bool) -> None:
     """
-    Run one iteration, which loads or compiles the search.
+    Run one iteration on a small instance, which loads or compiles the search.
 
-    ``measured`` has the meaning of :func:`load_kernel`.
+    If ``measured``, the search computes distances from coordinates, otherwise it reads
+    a matrix.
     """
     n = MOST_WITH_MATRIX + 1 if measured else 2
     instance = Instance(
@@ -297,7 +306,11 @@ def _run_once(measured: bool) -> None:
 
 
 def _run_day_once() -> None:
-    """Run one iteration with a vehicle type, which loads or compiles its code."""
+    """
+    Run one iteration on an instance with a vehicle type.
+
+    This loads or compiles the search for vehicle types, windows and shifts.
+    """
     instance = Instance(
         depot=(0.0, 0.0),
         customers=[(1.0, 0.0), (2.0, 0.0)],
@@ -311,16 +324,17 @@ def _run_day_once() -> None:
 @cache
 def load_kernel(measured: bool) -> None:
     """
-    Load the compiled search that reads distances from a matrix.
+    Load the compiled search for plain instances, or compile it the first time.
 
-    If ``measured``, load the one that computes distances from coordinates instead.
+    If ``measured``, load the version that computes distances from coordinates,
+    otherwise the version that reads them from a matrix.
     """
     _load(partial(_run_once, measured))
 
 
 @cache
 def load_day_kernel() -> None:
-    """Load the compiled search for vehicle types and times."""
+    """Load the compiled search for vehicle types, windows and shifts, or compile it."""
     _load(_run_day_once)
 
 

@@ -34,9 +34,10 @@ def join_tours(pairs: Any, demands: Any, capacity: Any, symmetric: Any) -> Any:
     pair may become the successor of the first; if distances are symmetric, also its
     predecessor.
 
-    Returns (first customer of each tour, successor of each customer, load of each
-    tour). Tours are numbered like customers. The first customer is 0 if the tour was
-    joined to another. The successor is 0 for the last customer of a tour.
+    Return (first customer of each tour, successor of each customer, load of each tour).
+    At the start, tour i has customer i only. If a tour was joined to another one, its
+    first customer is 0, and its load has no meaning. The successor is 0 for the last
+    customer of a tour.
     """
     first = np.arange(len(demands))
     last = np.arange(len(demands))

@@ -217,9 +217,10 @@ SEARCHES = _Searches(
 
 def loaded_by(load: Callable[[Instance], None]) -> Callable[[Function], Function]:
     """
-    Return a decorator for a search: ``load`` loads its compiled code.
+    Return a decorator that attaches ``load`` to a search.
 
-    :func:`load_search` calls ``load`` with the instance before a time limit begins.
+    :func:`load_search` calls ``load`` with the instance, before a time limit begins. It
+    should load or compile the code that the search needs.
     """
 
     def mark(search: Function) -> Function:
@@ -234,7 +235,7 @@ def load_search(search: str | Search, instance: Instance) -> Search:
     Return a search after loading or compiling the code that an instance needs.
 
     Call it before a time limit begins, so that compiling does not use up its time.
-    Raise InputError if the search cannot plan such an instance.
+    Raise InputError if the search cannot handle this kind of instance.
     """
     if isinstance(search, str) and SEARCHES.abilities(search).plain_only:
         instance.require_plain(f"the search {search!r}")

@@ -48,8 +48,8 @@ def search_side_by_side(
     the same cost. It may be another plan if several searches find plans of this cost.
     With a time limit, no search waits for another one.
 
-    Some compiled code does not ask whether to stop. A thread that is inside such code
-    when the search is stopped is left to itself, and what it finds is lost.
+    Some compiled code does not ask whether to stop. If a thread runs such code when the
+    search is stopped, it is not waited for, and the plan that it finds is lost.
 
     Parameters
     ----------
@@ -88,7 +88,9 @@ def search_side_by_side(
 
 
 class _News:
-    """What a search thread reports: a plan, an error, or None when it has ended."""
+    """
+    A message of a search thread: a plan, an error, or None when the search has ended.
+    """
 
     def __init__(self, found: Plan | BaseException | None) -> None:
         self.found = found
@@ -125,10 +127,11 @@ def _better_plans(
     news: queue.SimpleQueue[_News],
 ) -> Iterator[Plan]:
     """
-    Yield the better plans of threads until all have ended.
+    Yield each plan of the threads that is better than all before, until all have ended.
 
-    After the time limit, only the best of the last plans is yielded. If the search is
-    stopped, threads that do not end soon are not waited for.
+    ``running`` is the number of threads. After the time limit, only the best of the
+    remaining plans is yielded. If the search is stopped, threads that do not end soon
+    are not waited for.
     """
     stop = task.deadline.stop
     least = rank(task.instance, task.initial_plan, task.vehicle_cost)
@@ -235,9 +238,10 @@ class Exchange:
 
     def _plan_of(self, other: int, number: int) -> Plan | None:
         """
-        Return the plan of search ``other`` that the latest call of ``number`` takes.
+        Return the plan that search ``other`` contributes to an exchange of ``number``.
 
-        None if there is no such plan.
+        It is the latest exchange of search ``number``. The docstring of the class says
+        which plan is taken. Return None if there is none.
         """
         plans = self._plans[other]
         if not plans:
@@ -251,10 +255,10 @@ class Exchange:
         self, number: int, own: Plan, plans: list[tuple[int, Plan | None]]
     ) -> Plan:
         """
-        Return the best of ``plans`` if ``own`` is in their worse half, else ``own``.
+        Return ``own``, or the best of ``plans`` if ``own`` is in their worse half.
 
-        ``plans`` has (number of the search, its plan) for each search, this one
-        included.
+        ``plans`` has (number of the search, its plan) for each search, including this
+        one. The plan is None if a search has not handed in any.
         """
         task = self._task
         ranked = sorted(

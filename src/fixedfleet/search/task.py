@@ -86,10 +86,10 @@ Search = Callable[[SearchTask], Iterator[Plan]]
 
 class ReportPace:
     """
-    Limits how often a search yields a plan, so that this takes 2 % of its time.
+    Limits how often a search yields a plan, so that this takes at most 2 % of its time.
 
     It takes time to read a plan from the arrays of a search and to check it. If every
-    improvement were reported, the search would lose this time.
+    improvement were yielded, the search would lose this time.
     """
 
     def __init__(self, deadline: Deadline) -> None:
@@ -101,7 +101,12 @@ class ReportPace:
         return self._clock() >= self._next
 
     def report(self, read_plan: Callable[[], Plan]) -> Iterator[Plan]:
-        """Yield one plan, and measure how long it takes to read and check it."""
+        """
+        Yield the plan that ``read_plan`` returns.
+
+        The time until the caller asks for the next plan is measured. It determines when
+        the next report is due.
+        """
         begin = self._clock()
         yield read_plan()
         end = self._clock()
@@ -112,10 +117,11 @@ def run_step(
     search: Search, task: SearchTask, vehicle_cost: float | None = None
 ) -> Generator[Plan, None, Plan]:
     """
-    Yield the plans of one step of a search; return the best of them.
+    Run one step of a search: yield its plans, and return the best of them.
 
     If no plan is better than the initial plan, the initial plan is returned. If
-    ``vehicle_cost`` is given, plans are compared by it instead of the task's own.
+    ``vehicle_cost`` is given, the best plan is chosen with it instead of the task's
+    vehicle cost.
     """
     cost = task.vehicle_cost if vehicle_cost is None else vehicle_cost
     best, least = task.initial_plan, rank(task.instance, task.initial_plan, cost)
@@ -140,7 +146,9 @@ def rank(instance: Instance, plan: Plan, vehicle_cost: float) -> tuple[int, floa
 
 def drop_excess(instance: Instance, plan: Plan) -> Plan:
     """
-    Return a plan without the customers and tours that exceed capacity or fleet.
+    Return the plan without the customers and tours that exceed capacity or fleet.
+
+    If there are windows or shifts, customers that make a tour late are dropped as well.
 
     Raises
     ------
@@ -171,7 +179,7 @@ def drop_excess(instance: Instance, plan: Plan) -> Plan:
 
 
 def _drop_excess_of_day(instance: Instance, plan: Plan) -> Plan:
-    """Do what :func:`drop_excess` does if there are vehicle types or times."""
+    """Do what :func:`drop_excess` does, for vehicle types, windows and shifts."""
     units = instance.demand_units
     room = [one.count for one in instance.fleet]
     indices = plan.type_indices(instance)

@@ -1,1 +1,3 @@
-"""``solve`` and ``solve_batch``: verdict on the fleet, initial plan, then search."""
+"""
+``solve`` and ``solve_batch``: assess the fleet, make an initial plan, then search.
+"""

@@ -25,7 +25,11 @@ __all__ = ["BoundedPlan", "bounded_plan", "load_for_bound", "why_unbounded"]
 
 @dataclass(frozen=True)
 class BoundedPlan:
-    """The best known plan, and a lower bound on all plans or why there is none."""
+    """
+    The best known plan, and a lower bound on the cost of all plans.
+
+    If there is no lower bound, ``why_unbounded`` says why.
+    """
 
     plan: Plan
     lower_bound: float | None = None
@@ -34,14 +38,16 @@ class BoundedPlan:
 
 
 def load_for_bound() -> None:
-    """Load the compiled code of :mod:`fixedfleet.bound`."""
+    """
+    Load the compiled code of :mod:`fixedfleet.bound`, or compile it the first time.
+    """
     from fixedfleet.bound.proving import load_kernels
 
     load_kernels()
 
 
 def why_unbounded(instance: Instance, plan: Plan, vehicle_cost: float) -> str | None:
-    """Return why an instance can have no lower bound; None if it can have one."""
+    """Return why no lower bound can be computed for an instance; None if one can be."""
     from fixedfleet.bound import bounds
 
     try:
@@ -69,13 +75,15 @@ def bounded_plan(
     instance, plan
         The instance, and a feasible plan for it.
     deadline
-        When to end. KeyboardInterrupt, raised by a second Ctrl-C, ends it as well.
+        When to end. KeyboardInterrupt, which a second Ctrl-C raises, also ends the
+        computation, and the best bound so far is returned.
     vehicle_cost
         Fixed cost of each vehicle used.
     tours
         Tours of other good plans. They are the first columns, which saves time.
     on_improvement, on_bound
-        Called for each better plan, and for each better bound.
+        Called with (seconds, cost, plan) for each better plan, and with (seconds, lower
+        bound) for each better bound.
 
     Returns
     -------

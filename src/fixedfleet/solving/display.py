@@ -32,7 +32,9 @@ class Display:
         self._best = ""  # cost and vehicles of the best plan
 
     def begin(self, instance: Instance, verdict: FleetVerdict) -> None:
-        """Print the instance, the verdict and the headings."""
+        """
+        Print the instance, the verdict on the fleet, and the headings of the rows.
+        """
         names = f"{'seconds':>9}  {'best cost':>14}  {'vehicles':>8}"
         print(f"{instance!r}\n{verdict}\n{names}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Locked tours: the plan contains them unchanged, and only the rest is searched."""
+"""Locked tours: every plan contains them unchanged, and only the rest is searched."""
 
 from __future__ import annotations
 
@@ -73,8 +73,9 @@ class LockedTours:
         """
         Return an initial plan without the locked tours, as a plan for :attr:`rest`.
 
-        A name, such as "savings", is returned unchanged. Raise InputError if the plan
-        does not contain a locked tour.
+        A name, such as "savings", is returned unchanged. Raise InputError if a locked
+        tour is missing in the plan, or if another tour needs a vehicle type of which
+        the locked tours use all vehicles.
         """
         if not isinstance(start, Plan):
             return start
@@ -125,7 +126,11 @@ class LockedTours:
         return lambda seconds, bound: report(seconds, bound + self._cost)
 
     def add_to(self, result: Result) -> Result:
-        """Return a result for :attr:`rest` with the locked tours added."""
+        """
+        Return the result for the whole instance, given the result for :attr:`rest`.
+
+        The locked tours are added to its plans, and their cost to its costs.
+        """
 
         def join(plan: Plan | None) -> Plan | None:
             return None if plan is None else self._join(plan)
@@ -153,7 +158,11 @@ class LockedTours:
         )
 
     def _enlarge(self, result: Result) -> Instance:
-        """Return the instance, with the vehicles that ``guarantee`` may have added."""
+        """
+        Return the whole instance, with the vehicles that were added to :attr:`rest`.
+
+        Vehicles are added only if the user asked for the guarantee.
+        """
         if result.instance.vehicles == self.rest.vehicles:
             return self._instance
         if self._instance.has_mixed_fleet:
@@ -176,7 +185,11 @@ class LockedTours:
 
 
 def _typed(tours: Iterable[Iterable[int]], instance: Instance) -> Plan:
-    """Return locked tours as a plan, which must have types if the fleet is mixed."""
+    """
+    Return locked tours as a plan.
+
+    Raise InputError if the fleet is mixed and the tours have no vehicle types.
+    """
     plan = tours if isinstance(tours, Plan) else Plan(tours)
     if instance.has_mixed_fleet and plan.vehicle_types is None:
         raise InputError(

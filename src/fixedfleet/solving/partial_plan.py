@@ -1,14 +1,14 @@
 """
 Plans for a fleet that is too small: as few unserved customers as possible.
 
-A fleet serves the most customers if it serves those with the smallest demands: each
-other served customer could be replaced by one of them without exceeding a capacity. So
-a packing decides how many customers are unserved. Customers of a higher priority are
+A fleet serves the most customers if it serves those with the smallest demands: in any
+plan, a served customer can be replaced by an unserved one of smaller demand. So a
+packing decides how many customers are unserved. Customers of a higher priority are
 packed before all others.
 
-After that, only the length is minimised. The served customers are searched as an
-instance of their own. Between two searches, unserved customers replace served ones if
-that shortens a tour.
+After that, only the cost is minimised. The served customers are searched as an instance
+of their own. Between two searches, unserved customers replace served ones if that
+shortens a tour.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ _ROUNDS = 4  # rounds of search and swaps: two are worse, and more than four do 
 
 
 def load_for_partial_plan(instance: Instance) -> None:
-    """Load the search for partial plans, if the fleet may be too small."""
+    """
+    Load the search for partial plans, unless a quick packing shows that none is needed.
+    """
     if not instance.is_plain:
         return
     packed = quick_packing_size(instance)
@@ -53,11 +55,11 @@ def partial_plan(
     vehicle_cost: float = 0.0,
 ) -> Plan:
     """
-    Return a plan with as few unserved customers as possible, then as cheap as possible.
+    Return a plan that leaves as few customers unserved as possible, at a low cost.
 
-    If ``search`` is False, a packing is returned. If vehicles differ or there are
+    If ``search`` is False, a packing is returned. If vehicles differ, or if there are
     windows or shifts, a packing is returned without the customers that make a tour
-    infeasible: the search that follows inserts unserved customers itself.
+    infeasible. The caller's search then inserts unserved customers itself.
     """
     best = serve_most(instance, deadline)
     if not instance.is_plain:
@@ -77,9 +79,9 @@ def serve_most(instance: Instance, deadline: Deadline) -> Plan:
     """
     Return a packing of as many customers as the fleet can carry.
 
-    Customers of a higher priority come first, then those with smaller demands. No plan
-    serves more customers, unless the quick packings miss a packing or the deadline is
-    over. Windows and shifts are not considered.
+    Customers of a higher priority are packed first, then those with smaller demands.
+    The number of served customers may be too small if quick packings do not find an
+    existing packing, or if the deadline is over. Windows and shifts are not considered.
     """
     units, capacity = instance.demand_units, instance.capacity_units
     priorities = instance.priorities
@@ -105,8 +107,9 @@ def _serve_more(
     """
     Pack as many customers of ``order`` as possible, besides those already served.
 
-    They are added in this order. Return (plan, added): a plan that serves both, and the
-    customers that were added. If none can be added, the given plan is returned.
+    Return (plan, added). ``added`` are the first customers of ``order``, as many as
+    fit, and ``plan`` serves them and the customers in ``served``. If none fits, the
+    given plan is returned.
     """
     units, best = instance.demand_units, plan
     # Computed with Python's integers, because a capacity may exceed 64 bits.
@@ -126,7 +129,11 @@ def _serve_more(
         best = Plan([[customer] for customer in order[: instance.vehicles].tolist()])
 
     def is_too_many(count: int) -> bool:
-        """Return whether no quick packing serves this number of customers."""
+        """
+        Return whether quick packings cannot serve the first ``count`` of ``order``.
+
+        If a packing is found, it is stored as ``best``.
+        """
         nonlocal best
         both = [*served, *order[:count].tolist()]
         packing = pack_quickly(instance.with_customers(both), deadline)
@@ -143,7 +150,12 @@ def _serve_more(
 
 
 def swap_unserved(instance: Instance, plan: Plan, deadline: Deadline) -> Plan:
-    """Replace served customers by unserved ones while that shortens a tour."""
+    """
+    Return the plan after replacing served customers by unserved ones.
+
+    A customer is replaced if this shortens its tour, until no replacement does or the
+    deadline is over. Both customers must have the same priority.
+    """
     out = plan.unserved(instance)
     tours = [list(tour) for tour in plan]
     shorter = bool(out)
@@ -167,7 +179,8 @@ def _instead_of(
     """
     Return (unserved customer, new tour) for the best replacement of a customer.
 
-    The best replacement shortens the tour most. Return None if none shortens it.
+    ``out`` are the unserved customers. The best replacement is the one that shortens
+    the tour most. Return None if no replacement shortens it.
     """
     units, priorities = instance.demand_units, instance.priorities
     room = instance.capacity_units - int(units[tour].sum()) + int(units[customer])
@@ -199,7 +212,7 @@ def _instead_of(
 def _search(
     instance: Instance, plan: Plan, deadline: Deadline, seed: int, vehicle_cost: float
 ) -> Plan:
-    """Improve a plan without changing which customers it serves."""
+    """Return an improved plan that serves the same customers."""
     served = sorted(customer for tour in plan for customer in tour)
     some = instance.with_customers(served)
     found = run_search(

@@ -76,15 +76,15 @@ def solve(
 
     If quick packings find no plan for the fleet, a fifth of the time is spent on
     :attr:`Result.partial`, a plan that leaves customers unserved. If the fleet is
-    proven too small, all of the time is spent on it. Ctrl-C ends the call with the best
-    plan so far.
+    proven too small, all of the time is spent on this plan. Ctrl-C ends the call with
+    the best plan so far.
 
     Parameters
     ----------
     instance
         The instance to plan for.
     time_limit
-        Seconds for everything: verdict on the fleet, initial plan, search and lower
+        Seconds for the whole call: verdict on the fleet, initial plan, search and lower
         bound. Loading compiled code and networks, the first time in a process, does not
         count towards this limit.
     seed
@@ -190,7 +190,11 @@ class _Call:
 
 
 def _plan(call: _Call) -> Result:
-    """Run the steps after the verdict: partial plan, initial plan, search."""
+    """
+    Run the steps after the verdict on the fleet, and return the result.
+
+    The steps make a partial plan if necessary, make an initial plan, and search.
+    """
     instance, verdict, settings = call.instance, call.verdict, call.settings
     deadline = call.deadline
     stages = Stages(deadline)
@@ -262,7 +266,9 @@ def _plan(call: _Call) -> Result:
 
 
 def _plan_and_bound(call: _Call) -> Result:
-    """Run the steps of :func:`_plan`, then compute the lower bound."""
+    """
+    Run the steps of :func:`_plan`, then compute the lower bound; return the result.
+    """
     instance, settings, deadline = call.instance, call.settings, call.deadline
     why_not = _why_unbounded(instance, call.verdict, settings)
     if why_not is not None:
@@ -308,7 +314,8 @@ def _why_unbounded(
     """
     Return why a lower bound cannot be computed; None if it can.
 
-    This is decided before the search, because the search may then use all of the time.
+    This is decided before the search: if there will be no bound, the search may use all
+    of the time.
     """
     if not instance.is_plain:
         return why_unbounded(instance, Plan([]), settings.vehicle_cost)
@@ -324,14 +331,16 @@ def _why_unbounded(
 
 
 def _end_of_search(deadline: Deadline, instance: Instance) -> Deadline:
-    """Return the deadline of the search, so that most time is left for the bound."""
+    """
+    Return the deadline of the search, which leaves most of the time for the bound.
+    """
     seconds = _SEARCH_SECONDS + _SEARCH_GROWTH * instance.num_customers**4
     share = min(_SEARCH_SHARE * deadline.seconds, seconds)
     return replace(deadline, seconds=min(deadline.elapsed() + share, deadline.seconds))
 
 
 def _judge(instance: Instance, settings: _Settings, deadline: Deadline) -> FleetVerdict:
-    """Decide whether the fleet suffices, and find the smallest one that does."""
+    """Return the verdict: whether the fleet suffices, and which smallest fleet does."""
     # If vehicles cost nothing, it matters little whether a smaller fleet would suffice.
     share = _VERDICT_SHARE if settings.vehicle_cost else _SMALLEST_SHARE
     return assess_fleet(
@@ -352,8 +361,9 @@ def _serve_most(
     """
     Return a plan that serves as many customers as possible with the fleet.
 
-    This step has a fifth of the time. If no other step follows, it has all of the time:
-    that is so if the fleet is proven too small and no larger fleet is planned for.
+    ``larger`` is a plan for a larger fleet, or None. This step has a fifth of the
+    remaining time. But it has all of the remaining time if no other step follows, which
+    is so if the fleet is proven too small and ``larger`` is None.
     """
     alone = verdict.status == "impossible" and larger is None
     rest = deadline.until(1.0)
@@ -389,7 +399,9 @@ def _check_start(
 
 
 def _check_cores(cores: int | None) -> int:
-    """Check and return the number of cores; by default, all that may be used."""
+    """
+    Return the checked number of cores; for None, all cores that this process may use.
+    """
     if cores is None:
         return available_cores()
     return check_whole("cores", cores, at_least(1))
@@ -399,7 +411,7 @@ def _load(instance: Instance, settings: _Settings) -> Search | None:
     """
     Load all code that the steps need, before the time limit begins.
 
-    Return the search; None if the initial plan is to be kept.
+    Return the search, or None if the user has chosen the search "none".
     """
     if isinstance(settings.start, str):
         load_start(settings.start)

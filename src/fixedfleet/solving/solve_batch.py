@@ -188,7 +188,11 @@ class _Settings:
     vehicle_cost: float
 
     def after(self, seconds: float) -> _Settings:
-        """Return the settings with a time limit that is shorter by these seconds."""
+        """
+        Return the settings with a time limit that is shorter by these seconds.
+
+        Settings without a time limit are returned unchanged.
+        """
         if self.time_limit is None:
             return self
         left = max(self.time_limit - seconds, MIN_SECONDS)
@@ -205,7 +209,7 @@ class _Settings:
         stop: Callable[[], bool] | None = None,
     ) -> Plan:
         """
-        Return a better plan for the instance in this row of the batch.
+        Return an improved plan for the instance in this row of the batch.
 
         ``fewest`` is a plan with as few vehicles as possible.
         """
@@ -224,7 +228,7 @@ class _Settings:
 
 
 class _Progress:
-    """Prints the progress of a call, and records its stages."""
+    """Prints the progress of a call of :func:`solve_batch`, and records its stages."""
 
     def __init__(self, stages: Stages, vehicle_cost: float, display: bool) -> None:
         self.stages = stages
@@ -240,7 +244,7 @@ class _Progress:
         lengths: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """
-        Close a stage that has made these plans; return their lengths.
+        Close the stage that has made these plans; return the length of each plan.
 
         Give ``lengths`` if they are known, so that they are not computed again.
         """
@@ -256,7 +260,7 @@ class _Progress:
         return measured()
 
     def show(self, text: str) -> None:
-        """Print the progress of the running stage, but not too often."""
+        """Print a text and the time of the running stage, but not too often."""
         if self._display:
             self._printer.show(f"{text}, {self.stages.seconds:.1f} s")
 
@@ -277,9 +281,10 @@ def _initial_plans(
     seed: int,
 ) -> PlanBatch:
     """
-    Return the initial plan of each instance, made by ``start``.
+    Return the initial plan of each instance, made by the method ``start``.
 
-    If ``start`` finds no plan for an instance, its plan in ``packings`` is returned.
+    If the method finds no plan for an instance, its plan in ``packings`` is returned.
+    ``device`` is the device of the network.
     """
     if start != "network":
         made = {
@@ -310,8 +315,8 @@ def _on_gpu(
     """
     Improve the plans of all small instances together, then of each large one alone.
 
-    The time limit of a common search is the limit per instance times the number of its
-    instances. Each large instance is searched for the limit per instance.
+    Small instances are searched together, for the time limit per instance times their
+    number. Each large instance is searched for the time limit per instance.
 
     Parameters
     ----------
@@ -372,7 +377,11 @@ def _on_cores(
     cores: int | None,
     engine: Engine,
 ) -> PlanBatch:
-    """Improve all plans, in one process per core."""
+    """
+    Improve all plans, in one process per core; return the improved plans.
+
+    ``packings`` are plans with as few vehicles as possible.
+    """
     available = _CLUSTER_CORES if engine == "ray" else available_cores()
     size = min(_CHUNK, max(1, -(-len(batch) // (_CHUNKS * (cores or available)))))
     if settings.time_limit is not None:
@@ -422,12 +431,12 @@ def _improve(
 
 
 def _replace(plans: PlanBatch, others: dict[int, Plan]) -> PlanBatch:
-    """Return a batch in which ``others`` replace the plans of their rows."""
+    """Return a batch in which ``others``, by row, replace the plans of these rows."""
     return plans.replace(list(others), PlanBatch.from_plans(others.values()))
 
 
 def _seed_of(row: int, seed: int) -> int:
-    """Return the seed of one instance of the batch."""
+    """Return the seed for the instance in this row of the batch."""
     return (seed + row) % 2**32
 
 

@@ -1,4 +1,6 @@
-"""The stages of a call: how long each step took, and how much cost it saved."""
+"""
+The stages of a call: how long each step took, and by how much it lowered the cost.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ class Stages:
         Close the running stage and return it.
 
         ``cost`` returns the cost of the plan that the stage has made. The time to
-        compute it counts for the next stage. The stage ``partial`` has no gain, because
-        its plan does not serve all customers.
+        compute this cost is added to the next stage. The stage ``partial`` has a gain
+        of 0, because its plan does not serve all customers.
         """
         now = self._deadline.elapsed()
         seconds, self._begin = now - self._begin, now

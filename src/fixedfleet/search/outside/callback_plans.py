@@ -1,4 +1,4 @@
-"""An iterator over the plans that a solver reports to a callback."""
+"""Turn a solver that reports plans to a callback into an iterator over these plans."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Report(Protocol):
 
     def __call__(self, read_plan: Callable[[], Plan] | None = None) -> None:
         """
-        Report a plan, which ``read_plan`` returns.
+        Report the plan that ``read_plan`` returns.
 
         If the last report was too recent for
         :class:`fixedfleet.search.task.ReportPace`, the plan is held back. A call
-        without an argument reports the last plan that was held back, if there is one
-        and a report is due.
+        without an argument reports the plan that was held back last, if there is one
+        and enough time has passed.
         """
 
 
@@ -41,7 +41,7 @@ def plans_of_callback(
 
     The solver pauses while a plan is read and checked. So solver and check never
     compete for the processor, and a plan arrives at the time at which it was found. If
-    the iterator is closed or ``stop`` returns True, the deadline that the solver was
+    ``stop`` returns True or the iterator is closed, the deadline that the solver was
     given is over. A solver that does not check the deadline runs on until its own
     limit, and its later plans are lost.
 

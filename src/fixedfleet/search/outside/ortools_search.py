@@ -1,7 +1,8 @@
 """
 OR-Tools' routing library as a search.
 
-In the paper, it made the labels and improved the plans.
+In the paper (Thyssens, Falkner and Schmidt-Thieme, 2022), it solved the training
+instances and improved the plans of the network.
 """
 
 from __future__ import annotations
@@ -92,7 +93,11 @@ def _plans(task: SearchTask, metaheuristic: str, first_solution: str) -> Iterato
 
 
 def _value(option: str, names: Any, name: str) -> int:
-    """Return the number of a name in one of OR-Tools' enumerations."""
+    """
+    Return the number that OR-Tools' enumeration ``names`` assigns to a name.
+
+    ``option`` is the name of the parameter, for the error message.
+    """
     known = {text.lower(): number for text, number in names.Value.items()}
     check_choice(f"{option} of ortools", name, tuple(known))
     return int(known[name])
@@ -189,7 +194,11 @@ def _limit(search: Any, deadline: Deadline) -> None:
 
 
 def _tours(model: Any, manager: Any, value: Callable[[Any], int]) -> list[list[int]]:
-    """Return the tours of a solution; ``value`` returns the value of a variable."""
+    """
+    Return the tours of a solution, one per vehicle; idle vehicles have empty tours.
+
+    ``value`` returns the value of a variable of the model in this solution.
+    """
     tours = []
     for vehicle in range(manager.GetNumberOfVehicles()):
         tour = []

@@ -49,7 +49,7 @@ def pyvrp_search(
     """
     Yield PyVRP's best plans as it finds them. The vehicle cost is ignored.
 
-    If PyVRP finds no feasible plan, the last plan is infeasible.
+    If PyVRP finds no feasible plan, its best infeasible plan is yielded at the end.
 
     Parameters
     ----------
@@ -175,13 +175,14 @@ def _late(end: int | None) -> int:
 
 def _penalties(data: Any, day: WholeDay) -> Any:
     """
-    Return bounds of PyVRP's penalty for a unit of overload, scaled to the data.
+    Return PyVRP's settings for penalties, with bounds that are scaled to the data.
 
-    PyVRP's own bounds, 0.1 and 100,000, suit benchmark instances, with distances up to
-    about a thousand and demands up to about a hundred. For these, the returned bounds
-    are about the same. For others, they are scaled with the longest distance and the
-    largest demand. The same bounds hold for a unit of delay, so the lower bound also
-    falls with the longest travel time.
+    A penalty is the cost of one unit of overload or of delay. PyVRP's own bounds, 0.1
+    and 100,000, suit benchmark instances, with distances up to about a thousand and
+    demands up to about a hundred. For these, the returned bounds are about the same.
+    For other instances, the bounds are proportional to the longest distance and
+    inversely proportional to the largest demand. If the longest travel time is a larger
+    number than the largest demand, the lower bound is divided by it instead.
     """
     longest = max(1.0, float(data.distance_matrix(0).max()))
     longest *= max(1, *(one.unit_cost for one in day.types))
@@ -194,7 +195,11 @@ def _penalties(data: Any, day: WholeDay) -> Any:
 
 
 def _stopping_criterion(deadline: Deadline) -> Callable[[float], bool]:
-    """Return a stopping criterion for PyVRP, which calls it once per iteration."""
+    """
+    Return a function for PyVRP that says whether to stop.
+
+    PyVRP calls it once per iteration.
+    """
     iterations = 0
 
     def is_over(_best_cost: float) -> bool:

@@ -114,7 +114,8 @@ def _costs(one: WholeType, day: WholeDay) -> Any:
     Return the costs of a vehicle for VROOM.
 
     For a plain instance, these are VROOM's default costs. Otherwise they are the fixed
-    cost and the cost per distance. VROOM reads a unit of distance as a metre.
+    cost and the cost per distance. VROOM wants the cost per kilometre and takes
+    distances as metres, so the latter is multiplied by 1,000.
     """
     if day.is_plain:
         return vroom.VehicleCosts()

@@ -50,8 +50,9 @@ class WholeDay(NamedTuple):
     """
     An instance as whole numbers.
 
-    Amounts and times are rounded so that a plan that is feasible here is also feasible
-    for the instance. All times are 0 if there are no windows and no shifts.
+    Demands, capacities and times are rounded so that a plan that is feasible with the
+    rounded numbers is also feasible for the instance. All times are 0 if there are no
+    windows and no shifts.
     """
 
     demands: NDArray[np.int64]  # (N + 1,), first 0 for the depot
@@ -69,7 +70,9 @@ class WholeDay(NamedTuple):
         return list(chain(*([t] * one.number for t, one in enumerate(self.types))))
 
     def seat(self, plan: Plan, instance: Instance) -> list[list[int]]:
-        """Return the tour of each vehicle in a plan; it is empty for idle vehicles."""
+        """
+        Return the tour of each vehicle of the fleet; idle vehicles have empty tours.
+        """
         tours: list[list[int]] = [[] for _ in self.vehicles]
         types = [0] * plan.vehicles if self.is_plain else plan.type_indices(instance)
         free = [
@@ -81,7 +84,12 @@ class WholeDay(NamedTuple):
         return tours
 
     def plan(self, tours: Iterable[Sequence[int]], types: Iterable[int]) -> Plan:
-        """Return the plan of tours whose vehicles are of these types."""
+        """
+        Return the plan of these tours.
+
+        ``types`` has the index of each tour's vehicle type. It is ignored for plain
+        instances.
+        """
         return Plan(tours) if self.is_plain else Plan(tours, types)
 
 

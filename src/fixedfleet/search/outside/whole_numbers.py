@@ -76,7 +76,7 @@ def whole_distances(instance: Instance, *, largest: int) -> NDArray[np.int64]:
 
 
 def distance_exponent(instance: Instance, largest: int) -> int:
-    """Return the e for which :func:`whole_distances` multiplies distances by 2^e."""
+    """Return the exponent e of the factor 2^e that :func:`whole_distances` uses."""
     distances = instance.distances
     longest = float(distances.max())
     if longest <= largest and np.array_equal(distances, np.floor(distances)):
@@ -85,14 +85,14 @@ def distance_exponent(instance: Instance, largest: int) -> int:
 
 
 def binary_exponent(value: float) -> int:
-    """Return the e for which ``value`` lies in [2^(e-1), 2^e)."""
+    """Return the whole number e with 2^(e−1) ≤ ``value`` < 2^e."""
     return math.frexp(value)[1]
 
 
 def enough(demands: NDArray[np.int64], capacity: int, vehicles: int) -> bool:
     """
-    Return whether each demand fits into a vehicle, and their sum into the fleet.
+    Return whether each demand fits into a vehicle, and all demands into the fleet.
 
-    Even then, there may be no packing.
+    The second condition compares sums only, so there may still be no packing.
     """
     return int(demands.max()) <= capacity and int(demands.sum()) <= vehicles * capacity
