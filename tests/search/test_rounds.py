@@ -61,18 +61,19 @@ def test_a_round_has_the_seconds_that_it_needs(clock):
 @pytest.mark.parametrize(
     ("iterations", "count", "each", "ends"),
     [
-        (100, 4, 25, [0.25, 0.5, 0.75, 1.0]),
-        (10, 4, 3, [0.3, 0.6, 0.9, 1.0]),
-        (2, 4, 1, [0.5, 1.0]),
+        (100, 4, [25, 25, 25, 25], [0.25, 0.5, 0.75, 1.0]),
+        (10, 4, [3, 3, 3, 1], [0.3, 0.6, 0.9, 1.0]),
+        (2, 4, [1, 1], [0.5, 1.0]),
     ],
 )
 def test_rounds_of_equally_many_iterations(clock, iterations, count, each, ends):
-    """Iterations are divided evenly, whatever the clock says."""
-    seen = []
+    """Iterations are divided evenly, whatever the clock says, and not exceeded."""
+    seen, numbers = [], []
     for one in rounds(timed(clock, 1e9, iterations=iterations), count):
-        assert one.deadline.iterations == each
+        numbers.append(one.deadline.iterations)
         seen.append((one.number, one.begin, one.end))
         clock[0] += 7.0
+    assert numbers == each
     assert seen == [(i, ([0.0, *ends])[i], end) for i, end in enumerate(ends)]
 
 

@@ -49,10 +49,11 @@ def rounds(
     """
     Yield the rounds of a search, about ``count`` of them.
 
-    With a limit on iterations, all rounds have the same number of iterations. With a
-    time limit, all rounds have the same planned duration, and there are fewer rounds if
-    some take longer than planned. ``min_seconds`` is called before each round and
-    returns the shortest duration that the round may have.
+    With a limit on iterations, all rounds have the same number of iterations, but the
+    last one may have fewer, so that their sum is the limit. With a time limit, all
+    rounds have the same planned duration, and there are fewer rounds if some take
+    longer than planned. ``min_seconds`` is called before each round and returns the
+    shortest duration that the round may have.
     """
     number, done = 0, 0
     while not deadline.over():
@@ -64,10 +65,11 @@ def rounds(
         else:
             if done >= deadline.iterations:
                 return
-            iterations = -(-deadline.iterations // count)
+            equal = -(-deadline.iterations // count)
+            iterations = min(equal, deadline.iterations - done)
             limited = replace(deadline, iterations=iterations)
             begin = done / deadline.iterations
             done += iterations
-            end = min(1.0, done / deadline.iterations)
+            end = done / deadline.iterations
             yield Round(number, limited, begin, end)
         number += 1
