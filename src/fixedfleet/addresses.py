@@ -168,7 +168,12 @@ def keep_place(
     longitude: float,
     folder: Folder | None = None,
 ) -> None:
-    """Keep the place of an address that a person has placed by hand."""
+    """
+    Store the coordinates that a person has given for an address.
+
+    Later lookups of the address by the geocoder at ``url`` return them. ``folder`` is
+    the data folder in which they are stored.
+    """
     lat = check_number("latitude", latitude, between(-90, 90))
     lon = check_number("longitude", longitude, between(-180, 180))
     _keep({plain_address(address): Place(lat, lon)}, check_url(url), folder)

@@ -92,7 +92,10 @@ class Method(Protocol):
     @property
     def objective(self) -> Objective:
         """
-        What the method minimises: the length or Cost_v. Its traces have these costs.
+        What the method minimises, and the kind of cost in the traces of its answers.
+
+        It is the length of the plan, or Cost_v: the length plus the vehicle cost for
+        each vehicle used.
         """
         return "length"
 

@@ -1,4 +1,6 @@
-"""The origin of rows: the machine, and the versions and hashes of the code used."""
+"""
+Where a row of results comes from: the machine, and the versions and hashes of the code.
+"""
 
 from __future__ import annotations
 

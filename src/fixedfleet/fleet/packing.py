@@ -109,7 +109,7 @@ def fill(
 
 def is_quick(demands: int, capacity: int, vehicles: int) -> bool:
     """
-    Return whether vehicles can be filled one after the other within a second.
+    Return whether :func:`fill` is expected to take less than a second.
 
     ``demands`` is the number of demands.
     """

@@ -136,10 +136,11 @@ class FleetVerdict:
 
     def confirmed_by(self, plan: Plan, instance: Instance) -> FleetVerdict:
         """
-        Return this verdict, changed to ``feasible`` because of a feasible plan.
+        Return this verdict, changed to ``feasible`` because of this plan.
 
-        The verdict is returned unchanged if it is ``impossible``, or if it is about
-        another number of vehicles than the instance has.
+        The plan must be feasible for the instance, which is not checked here. If the
+        instance has a larger fleet than the one that was judged, the plan says nothing
+        about that fleet, and the verdict is returned unchanged. So is ``impossible``.
         """
         if self.status == "impossible" or instance.vehicles != self.vehicles:
             return self

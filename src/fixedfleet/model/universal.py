@@ -181,11 +181,10 @@ class UniversalNetwork(PlanNetwork):
 
     def augment(self, coordinates: Tensor, codes: Tensor) -> Tensor:
         """
-        Return the coordinates, each instance rotated by an angle of its own.
+        Return the coordinates, each instance rotated by the angle of its code.
 
-        An instance with an odd code is also mirrored. Any angle is possible, because
-        the network treats all directions alike. The arguments are those of
-        :meth:`PlanNetwork.augment`.
+        An instance with an odd code is also mirrored. :func:`rotation` says which angle
+        a code stands for. The arguments are those of :meth:`PlanNetwork.augment`.
         """
         return rotation(coordinates, codes)
 

@@ -321,7 +321,11 @@ class PlanQueue:
         return await self._write(self._store.keep_edit, id, cost, edited, revision)
 
     async def forget(self, id: str) -> bool:
-        """Delete a plan that has ended; return whether it existed."""
+        """
+        Delete a plan that is no longer computed; return whether it existed.
+
+        The caller makes sure that it is neither waiting nor running.
+        """
         self._jobs.pop(id, None)  # a plan that could not be stored is only in memory
         return await self._write(self._store.forget, id)
 

@@ -575,7 +575,7 @@ def examples() -> list[schema.ExampleDocument]:
 
 @routes.get("/examples")
 async def list_examples() -> list[schema.ExampleDocument]:
-    """Return examples with their texts, which can be sent to ``/plans``."""
+    """Return example tables. The text of each can be sent to ``/plans`` as it is."""
     return examples()
 
 
