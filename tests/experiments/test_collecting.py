@@ -17,6 +17,7 @@ from experiments import collecting, definitions
 from experiments.__main__ import NAMES, make
 from experiments.cells import Store, measured_cells
 from experiments.collecting import collect, row_files
+from experiments.deepaco import DeepAco
 from experiments.definitions import Line, Options, Table, load_tables
 from experiments.kept_plans import is_kept
 from fixedfleet.errors import InputError, MissingPackageError
@@ -79,6 +80,7 @@ def calls(monkeypatch, make_row):
     monkeypatch.setattr(collecting, "evaluate", evaluate)
     monkeypatch.setattr(origin, "digest", cache(origin.digest))  # of the same networks
     monkeypatch.setattr(NetworkStart, "check", lambda _self: None)  # loads weights
+    monkeypatch.setattr(DeepAco, "check", lambda _self: None)  # needs a checkout
     return asked
 
 
