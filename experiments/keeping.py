@@ -27,8 +27,8 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     Write the rows of a table's cells to ``rows-NAME.jsonl.xz`` in the folder of pages.
 
     Unless the table keeps its plans, rows are written without plans and traces. A row
-    is left out if the file of another table in that folder has the same row, with its
-    plan if this table keeps plans. ``python -m experiments NAME --render-only`` makes
+    is left out if the file of another table in that folder has the same row, with the
+    plan that this table would keep. ``python -m experiments NAME --render-only`` makes
     the page again from the rows.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
@@ -41,8 +41,9 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
         for other in options.out.glob("rows-*.jsonl.xz"):
             if other != path and "by-version" not in other.name:
                 for row in read_rows(Results(other)):
-                    if row.tours is not None or not table.keep_plans:
-                        lines.pop(_without_plan(row), None)
+                    short = _without_plan(row)
+                    if row.tours is not None or lines.get(short) == short:
+                        lines.pop(short, None)
     text = "\n".join([make_header(rows[0].machine), *lines.values(), ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))

@@ -209,6 +209,19 @@ def test_rows_are_kept_once(calls, folders):
     assert sets == {"vrp50", "vrp100", "uchoa100"}
 
 
+def test_rows_without_plans_are_kept_once_too(calls, folders):
+    """A table that keeps plans repeats no row of another table that has none."""
+    make_table("anytime", instances=2, **folders)
+    work = Results(folders["work"] / "rows.jsonl")
+    rows = [replace(row, trace=(), tours=None) for row in work.rows()]
+    lines = [make_header(rows[0].machine), *(row.to_json() for row in rows), ""]
+    work.path.write_text("\n".join(lines), encoding="utf-8")
+    kept = make_table("deepaco", instances=2, **folders)[2]
+    methods = {row.method for row in Results(kept).rows()}
+    assert "DeepAco" in methods
+    assert "packing+auto" not in methods
+
+
 def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):
     """The rows of a page are kept, compressed, and give the same page and figures."""
     paths = make_table("targets", instances=8, **folders)
