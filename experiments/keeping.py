@@ -29,7 +29,7 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
     The file is in the folder of pages. ``python -m experiments NAME --render-only``
     makes the page again from it. Plans and traces are only written if the table has
     ``keep_plans``. A row is left out if the file of another table in this folder has
-    it. (For a table with ``keep_plans``, only if that file has its plan, too.)
+    the same row, with the plan that this table would keep.
     """
     path = options.out / f"rows-{table.name}.jsonl.xz"
     rows = [row for cell in cells for row in cell.source]
@@ -41,8 +41,9 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
         for other in options.out.glob("rows-*.jsonl.xz"):
             if other != path and "by-version" not in other.name:
                 for row in read_rows(Results(other)):
-                    if row.tours is not None or not table.keep_plans:
-                        lines.pop(_without_plan(row), None)
+                    short = _without_plan(row)
+                    if row.tours is not None or lines.get(short) == short:
+                        lines.pop(short, None)
     text = "\n".join([make_header(rows[0].machine), *lines.values(), ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))

@@ -155,6 +155,9 @@ _MEASURED: dict[str, Callable[[Summary, float], str]] = {
     "within": lambda s, _unit: f"{100 * s.share_within:.1f} %",
     "gap %": lambda s, _unit: show_mean(s.gap, 2),
     "seconds": lambda s, _unit: f"{s.seconds.value:.2g}",
+    "processor seconds": lambda s, _unit: (
+        NOTHING if s.cpu_seconds is None else f"{s.cpu_seconds.value:.2g}"
+    ),
 }
 _PRINTED: dict[str, Callable[[PublishedRow], str]] = {
     "length": lambda row: NOTHING if row.cost is None else f"{row.cost:g}",
@@ -165,6 +168,7 @@ _PRINTED: dict[str, Callable[[PublishedRow], str]] = {
     ),
     "gap %": lambda _row: NOTHING,
     "seconds": lambda row: NOTHING if row.seconds is None else f"{row.seconds:g}",
+    "processor seconds": lambda _row: NOTHING,
 }
 
 
@@ -192,6 +196,7 @@ def _explanation(table: Table) -> str:
         "gap %": "Gap: mean percentage above near-optimal plans, where they are known, "
         "and half of its 95 % interval.",
         "seconds": "Seconds: per instance.",
+        "processor seconds": "Processor seconds: per instance, of all threads.",
     }
     text = " ".join(said[column] for column in table.columns if column in said)
     if source := published(table.name):

@@ -17,6 +17,7 @@ from experiments import collecting, definitions
 from experiments.__main__ import NAMES, make
 from experiments.cells import Store, measured_cells
 from experiments.collecting import collect, row_files
+from experiments.deepaco import DeepAco
 from experiments.definitions import Line, Options, Table, load_tables
 from experiments.kept_plans import is_kept
 from fixedfleet.errors import InputError, MissingPackageError
@@ -79,6 +80,7 @@ def calls(monkeypatch, make_row):
     monkeypatch.setattr(collecting, "evaluate", evaluate)
     monkeypatch.setattr(origin, "digest", cache(origin.digest))  # of the same networks
     monkeypatch.setattr(NetworkStart, "check", lambda _self: None)  # loads weights
+    monkeypatch.setattr(DeepAco, "check", lambda _self: None)  # needs a checkout
     return asked
 
 
@@ -205,6 +207,19 @@ def test_rows_are_kept_once(calls, folders):
     assert keys
     sets = {row.set for row in Results(kept).rows() if row.method == "paper20"}
     assert sets == {"vrp50", "vrp100", "uchoa100"}
+
+
+def test_rows_without_plans_are_kept_once_too(calls, folders):
+    """A table that keeps plans repeats no row of another table that has none."""
+    make_table("anytime", instances=2, **folders)
+    work = Results(folders["work"] / "rows.jsonl")
+    rows = [replace(row, trace=(), tours=None) for row in work.rows()]
+    lines = [make_header(rows[0].machine), *(row.to_json() for row in rows), ""]
+    work.path.write_text("\n".join(lines), encoding="utf-8")
+    kept = make_table("deepaco", instances=2, **folders)[2]
+    methods = {row.method for row in Results(kept).rows()}
+    assert "DeepAco" in methods
+    assert "packing+auto" not in methods
 
 
 def test_a_page_is_made_again_from_the_rows_kept_beside_it(calls, folders):

@@ -191,6 +191,16 @@ def test_published_figures_stand_above_ours(render, row):
     assert "Italics: published, Table 7" in page
 
 
+def test_processor_time_is_shown_where_rows_have_it(render, row):
+    """Older rows have none, and the paper prints none."""
+    table = replace(TABLE, columns=("length", "processor seconds"))
+    page = render([row(0, seconds=0.5, cpu_seconds=0.25)], table=table)
+    assert lines_of(page)["someone"]["processor seconds"] == "0.25"
+    assert "Processor seconds: per instance" in page
+    older = lines_of(render([row(0, cpu_seconds=None)], table=table))["someone"]
+    assert older["processor seconds"] == "–"
+
+
 def test_lengths_are_in_the_unit_of_the_paper(render, row):
     """Uchoa's square has a side of 1,000, and the paper prints 19.41."""
     table = replace(TABLE, unit={"vrp20": 1000.0})

@@ -286,6 +286,29 @@ def test_the_results_repeat_the_page_of_the_paper():
     ]
 
 
+def test_the_results_repeat_the_page_of_deepaco():
+    """docs/results.md has its gaps on VRP100, share within the fleet and time."""
+    text = " ".join((ROOT / "docs" / "results.md").read_text("utf-8").split())
+    figures = read_figures("deepaco")
+    ants, improved, control, network = (
+        figures["vrp100", label]
+        for label in (
+            "DeepACO, T = 100",
+            "DeepACO with local search, T = 10",
+            "control: distances, with local search, T = 10",
+            "network, one prediction",
+        )
+    )
+    part = text.partition("DeepACO (Ye et al.")[2]
+    assert f"first {ants['runs']} instances" in part
+    share = f"{100 * float(ants['share_within']):.1f} %"
+    assert f"{float(ants['gap']):.2f} %, with {share} of the plans within" in part
+    seconds = f"{float(improved['cpu_seconds']):.2g} s"
+    assert f"has {float(improved['gap']):.2f} % in {seconds}" in part
+    assert f"have {float(control['gap']):.2f} %" in part
+    assert f"`universal` has {float(network['gap']):.2f} %" in part
+
+
 def test_the_page_on_the_paper_repeats_the_attention_models_plans():
     """docs/paper.md has the figures of results/attention-model.md."""
     text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
