@@ -40,6 +40,10 @@ are from PyVRP's collection. Every plan was checked; a gap counts feasible plans
 PyVRP and OR-Tools begin without an initial plan, ours with a packing. Nothing was tuned
 on these sets. The commands are in `benchmarks/days.py`.
 
+Ours ran on an idle machine with two cores, two runs at a time. PyVRP and OR-Tools ran
+later on the same machine, one at a time, while other programs used the second core;
+real-time scheduling gave them at least 93 % of a core (`cpu_seconds` in the rows).
+
 """
 
 
