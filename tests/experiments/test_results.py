@@ -84,19 +84,35 @@ def test_the_page_of_days_is_what_its_rows_give():
     assert (RESULTS / "days.md").read_text(encoding="utf-8") == days.page(rows)
 
 
+def test_the_readme_repeats_the_page_of_days():
+    """Mixed fleets after 10 s, and 1,000 customers with windows after 60 s."""
+    page = (RESULTS / "days.md").read_text(encoding="utf-8")
+    readme = " ".join((RESULTS.parent / "README.md").read_text("utf-8").split())
+    for row, sentence in {
+        "| mixed | all | 10 |": "{} % after 10 s on one core (PyVRP {} %)",
+        "| windows | all | 60 |": "{} % after 60 s (PyVRP {} %;",
+    }.items():
+        (line,) = (line for line in page.splitlines() if line.startswith(row))
+        ours, pyvrp = (cell.strip() for cell in line.split("|")[5:7])
+        assert sentence.format(ours, pyvrp) in readme
+
+
 @pytest.mark.slow
 def test_proven_plans_are_as_long_as_their_rows_say():
     """Each is feasible, as long as its row says, and meets its lower bound."""
     rows = Results(RESULTS / "rows-proven.jsonl.xz").rows()
-    chosen = get_set("vrp20", 10_000)
-    instances = {one.name: one for one in chosen.instances}
+    instances = {
+        one.name: one
+        for name in ("vrp20", "vrp50")
+        for one in get_set(name, 10_000).instances
+    }
     for row in rows:
         plan, instance = Plan(row.tours), instances[row.instance]
         assert plan.is_feasible(instance)
         assert plan.length(instance) == pytest.approx(row.length)
-        assert row.details["is_optimal"]
         gap = 1 - row.details["lower_bound"] / row.length
-        assert -1e-12 <= gap <= 1.1e-7
+        assert gap >= -1e-12
+        assert not row.details["is_optimal"] or gap <= 1.1e-7
 
 
 def test_the_documentation_says_how_many_references_are_not_optimal():
