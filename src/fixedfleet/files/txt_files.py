@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.errors import InputError
+from fixedfleet.files import atomic
 from fixedfleet.files.npz_files import make_batch
 from fixedfleet.files.text import decode, read_bytes
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import InstanceBatch
+    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.plan import Plan, PlanBatch
 
 __all__ = ["read_batch", "write_batch"]
 
@@ -79,9 +81,34 @@ def _read_line(line: str) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
-    """Raise InputError: such a file also holds plans."""
-    raise InputError(
-        "a .txt file of this kind also holds plans, and is only read: write .npz, .pkl "
-        "or .pt"
-    )
+def write_batch(
+    path: str | os.PathLike[str], batch: InstanceBatch, plans: PlanBatch | None = None
+) -> None:
+    """
+    Write instances with their plans, without which LEHD does not read a file.
+
+    The fleet is not in the file and must be given again when the file is read.
+    """
+    batch.require_plain("a file of instances")
+    if plans is None:
+        raise InputError("LEHD's files hold a plan of each instance: give plans=")
+    lengths = plans.lengths(batch).tolist()
+    rows = zip(batch, plans, lengths, strict=True)
+    atomic.write_text(path, "".join(_write_line(*row) for row in rows))
+
+
+def _write_line(instance: Instance, plan: Plan, length: float) -> str:
+    """Return the line of an instance; a flag of 1 marks the first stop of a tour."""
+    parts = {
+        "depot": instance.depot.tolist(),
+        "customer": instance.customers.ravel().tolist(),
+        "capacity": [float(instance.capacity)],
+        "demand": instance.demands.tolist(),
+        "cost": [length],
+        "node_flag": [
+            *(customer for tour in plan.tours for customer in tour),
+            *(int(stop == 0) for tour in plan.tours for stop in range(len(tour))),
+        ],
+    }
+    words = [str(word) for name, some in parts.items() for word in (name, *some)]
+    return ",".join(words) + "\n"
