@@ -12,7 +12,7 @@ from fixedfleet.errors import InputError, require
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["clear_cache", "compiled", "load_cupy"]
+__all__ = ["clear_cache", "compiled", "load_cupy", "say_compiling"]
 
 _OLDEST_ARCHITECTURE = 80  # the first with a minimum over a warp in one instruction
 
@@ -37,19 +37,20 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 
 @cache
 def _await_compiling() -> None:
-    """Make Numba call :func:`_say_compiling` before it compiles uncached code."""
+    """Make Numba call :func:`say_compiling` before it compiles uncached code."""
     from numba.core import event
 
     methods = {
-        "on_start": lambda _listener, _event: _say_compiling(),
+        "on_start": lambda _listener, _event: say_compiling(),
         "on_end": lambda _listener, _event: None,
     }
     listener = type("Announcer", (event.Listener,), methods)()
     event.register("numba:compile", listener)
 
 
-@cache  # one line, not one per function
-def _say_compiling() -> None:
+@cache  # one line, not one per function or worker process
+def say_compiling() -> None:
+    """Log, once per process, that something is compiled."""
     _log.info("compiling, once: this can take a minute")
 
 
