@@ -89,11 +89,11 @@ class Row:
         own parts. ``spec``: what the method is, if the user gave it a name.
     details
         Figures about the call. For a network: the seconds of the parts ``network``,
-        ``decoding`` and ``repair``, and the number of customers that the decoder left
-        out although a vehicle had room, ``left_early``, or because none had,
-        ``left_full``. If a search ran with ``artificial``, its seconds, ``search``, and
-        the length and the vehicles of the plan that it began with, ``start_length`` and
-        ``start_vehicles``. With ``prove``, ``lower_bound``, which no plan undercuts,
+        ``decoding`` and ``repair``, the ``bits`` of the numbers in its matrix products,
+        and the number of customers that the decoder left out although a vehicle had
+        room, ``left_early``, or because none had, ``left_full``. If a search ran with
+        ``artificial``, its seconds, ``search``, and the length and the vehicles of the
+        plan that it began with, ``start_length`` and ``start_vehicles``. With ``prove``, ``lower_bound``, which no plan undercuts,
         and ``is_optimal``, which is 1 if the plan is proven optimal, else 0.
     tours
         The plan's tours; None without a plan.

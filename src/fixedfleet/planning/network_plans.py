@@ -17,7 +17,7 @@ from fixedfleet.model import DEFAULT_MODEL, load_once
 from fixedfleet.model.devices import calm_threads, check_device
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import get_decoder
-from fixedfleet.planning.predicting import predict_views
+from fixedfleet.planning.predicting import chosen_precision, predict_views
 from fixedfleet.planning.repair import RepairOptions, repair_tours
 from fixedfleet.planning.tour_groups import replan_groups
 from fixedfleet.planning.tours import make_plans, tour_loads, unserved_customers
@@ -58,12 +58,15 @@ class PlansByNetwork:
         number of those that would fit into a vehicle which returned to the depot early,
         and the number of those for which no vehicle has room. With several symmetries:
         of the first.
+    bits
+        The bits of the numbers in the network's matrix products: 16 or 32.
     """
 
     plans: PlanBatch
     seconds: Mapping[str, float]
     left_early: NDArray[np.int64]
     left_full: NDArray[np.int64]
+    bits: int
 
 
 def plan_by_network(
@@ -143,7 +146,8 @@ def plan_by_network(
         )
         plans = replan_groups(instances, plans, lambda some: again(some).plans, passes)
         clock.close("passes")
-    return PlansByNetwork(plans, clock.seconds, *left)
+    bits = 16 if chosen_precision(network, precision) == "bf16" else 32
+    return PlansByNetwork(plans, clock.seconds, *left, bits)
 
 
 class _Clock:
