@@ -31,7 +31,7 @@ from fixedfleet.training.validation import validate
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor
 
@@ -179,6 +179,7 @@ class _Trainer:
         )
         self.step, self.seconds = 0, 0.0  # done in total
         self.new_steps = 0  # done since the start or the resume
+        self.summed_from = 0  # the step from which on the stepper sums the losses
         self.weights: str | None = None
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
@@ -226,7 +227,7 @@ class _Trainer:
         Compilation does not count as training time. Nothing is written until everything
         is read.
         """
-        state = self._read_state(resume, weights)
+        state, losses = self._read_state(resume, weights)
         self.out.mkdir(parents=True, exist_ok=True)
         if state is not None:
             self.stepper.restore(state)
@@ -237,11 +238,17 @@ class _Trainer:
                 f"a step on {self.config.batch_size} instances does not fit into the "
                 f"memory of {self.ranks.device}: lower training.batch_size"
             ) from error
+        if losses:
+            self.stepper.sums.copy_(torch.tensor(losses))
 
     def _read_state(
         self, resume: bool, weights: str | os.PathLike[str] | None
-    ) -> dict[str, Tensor] | None:
-        """Read the checkpoint or the network to start from; None for random weights."""
+    ) -> tuple[dict[str, Tensor] | None, Sequence[float]]:
+        """
+        Read the checkpoint or the network to start from; None for random weights.
+
+        Also return the sums of the losses of an epoch that is resumed.
+        """
         path = self.out / CHECKPOINT
         if path.exists() and not resume:
             raise InputError(f"{path} exists: resume it, or train into another folder")
@@ -255,11 +262,15 @@ class _Trainer:
             )
             self.step = position.epoch * self.steps_per_epoch + position.step
             self.seconds, self.weights = position.seconds, position.weights
-            return state
+            self.summed_from = self.step
+            if len(position.losses) != len(self.stepper.sums):  # of an older version
+                return state, ()
+            self.summed_from -= position.step
+            return state, position.losses
         if weights is None:
-            return None
+            return None, ()
         self.weights = Path(weights).name
-        return self.stepper.tensors() | read_weights(weights, self.preset)
+        return self.stepper.tensors() | read_weights(weights, self.preset), ()
 
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
@@ -382,16 +393,27 @@ class _Trainer:
         """Say how long the first step took, and how long an epoch may take."""
         epoch = seconds * self.steps_per_epoch / 60
         log.say(
-            f"step {self.step}: loss {float(self.stepper.sums[0]):.4f}, "
+            f"step {self.step}: loss {self._mean_losses()['total']:.4f}, "
             f"{seconds:.2f} s; an epoch of {self.steps_per_epoch:,} such steps takes "
             f"{epoch:.1f} min"
         )
 
+    def _mean_losses(self) -> dict[str, float]:
+        """Return the mean of each loss over the steps of the current epoch."""
+        steps = max(1, self.step - self.summed_from)
+        means = (self.stepper.sums / steps).tolist()
+        return dict(zip(self.preset.loss.terms, means, strict=True))
+
     def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
-        """Report the mean losses since the last report."""
-        means = (self.stepper.sums / max(1, steps)).tolist()
-        self.stepper.sums.zero_()
-        losses = dict(zip(self.preset.loss.terms, means, strict=True))
+        """
+        Report the mean losses of the epoch so far.
+
+        ``steps`` and ``seconds`` are those since the start or the resume.
+        """
+        losses = self._mean_losses()
+        if self.step % self.steps_per_epoch == 0:
+            self.stepper.sums.zero_()
+            self.summed_from = self.step
         size = len(self.data) / self.steps_per_epoch  # instances of a step, on average
         rate = steps * size / max(seconds, 1e-9)
         left = max(0.0, self.seconds * (1 / max(self.progress, 1e-9) - 1))
@@ -450,6 +472,7 @@ class _Trainer:
             )
         # After Ctrl-C between two statements, only the counter on the device is right.
         epoch, step = divmod(int(self.stepper.step_number), self.steps_per_epoch)
+        whole = self.summed_from == epoch * self.steps_per_epoch
         position = Position(
             epoch=epoch,
             step=step,
@@ -457,6 +480,7 @@ class _Trainer:
             seed=self.seed,
             fingerprint=self.data.fingerprint,
             weights=self.weights,
+            losses=self.stepper.sums.tolist() if whole else (),
         )
         write_checkpoint(
             self.out / CHECKPOINT, self.stepper.tensors(), position, self.preset
