@@ -93,8 +93,9 @@ class Row:
         and the number of customers that the decoder left out although a vehicle had
         room, ``left_early``, or because none had, ``left_full``. If a search ran with
         ``artificial``, its seconds, ``search``, and the length and the vehicles of the
-        plan that it began with, ``start_length`` and ``start_vehicles``. With ``prove``, ``lower_bound``, which no plan undercuts,
-        and ``is_optimal``, which is 1 if the plan is proven optimal, else 0.
+        plan that it began with, ``start_length`` and ``start_vehicles``. With
+        ``prove``, ``lower_bound``, which no plan undercuts, and ``is_optimal``, which
+        is 1 if the plan is proven optimal, else 0.
     tours
         The plan's tours; None without a plan.
     vehicle_types

@@ -178,8 +178,8 @@ class Preset:
         """
         Return the preset with settings changed, such as ``{"model.layers": 4}``.
 
-        With ``{"customers": "any"}`` it takes labels of all sizes and fleets. Another network (``model.name``) or loss (``loss.name``) begins with its own
-        defaults.
+        With ``{"customers": "any"}`` it takes labels of all sizes and fleets. Another
+        network (``model.name``) or loss (``loss.name``) begins with its own defaults.
         """
         changes: dict[str, Any] = {}
         for key, value in settings.items():
