@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from fixedfleet.files.text import decode, read_bytes
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Instance, InstanceBatch
+    from fixedfleet.instance import InstanceBatch
     from fixedfleet.plan import Plan, PlanBatch
 
 __all__ = ["read_batch", "write_batch"]
@@ -92,23 +93,24 @@ def write_batch(
     batch.require_plain("a file of instances")
     if plans is None:
         raise InputError("LEHD's files hold a plan of each instance: give plans=")
-    lengths = plans.lengths(batch).tolist()
-    rows = zip(batch, plans, lengths, strict=True)
-    atomic.write_text(path, "".join(_write_line(*row) for row in rows))
-
-
-def _write_line(instance: Instance, plan: Plan, length: float) -> str:
-    """Return the line of an instance; a flag of 1 marks the first stop of a tour."""
-    parts = {
-        "depot": instance.depot.tolist(),
-        "customer": instance.customers.ravel().tolist(),
-        "capacity": [float(instance.capacity)],
-        "demand": instance.demands.tolist(),
-        "cost": [length],
-        "node_flag": [
-            *(customer for tour in plan.tours for customer in tour),
-            *(int(stop == 0) for tour in plan.tours for stop in range(len(tour))),
-        ],
+    arrays: dict[str, NDArray[Any]] = {
+        "depot": batch.depots,
+        "customer": batch.customers.reshape(len(batch), -1),
+        "capacity": batch.capacity[:, None].astype(float),
+        "demand": batch.demands,
+        "cost": plans.lengths(batch)[:, None],
     }
+    lines = (
+        _write_line({name: array[row].tolist() for name, array in arrays.items()}, plan)
+        for row, plan in enumerate(plans)
+    )
+    atomic.write_text(path, "".join(lines))
+
+
+def _write_line(instance: Mapping[str, list[float]], plan: Plan) -> str:
+    """Return the line of an instance; a flag of 1 marks the first stop of a tour."""
+    customers = [customer for tour in plan.tours for customer in tour]
+    flags = [int(stop == 0) for tour in plan.tours for stop in range(len(tour))]
+    parts = {**instance, "node_flag": [*customers, *flags]}
     words = [str(word) for name, some in parts.items() for word in (name, *some)]
     return ",".join(words) + "\n"

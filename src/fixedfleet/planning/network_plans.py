@@ -147,7 +147,7 @@ def plan_by_network(
         plans = replan_groups(instances, plans, lambda some: again(some).plans, passes)
         clock.close("passes")
     bits = 16 if chosen_precision(network, precision) == "bf16" else 32
-    return PlansByNetwork(plans, clock.seconds, *left, bits)
+    return PlansByNetwork(plans, clock.seconds, left[0], left[1], bits)
 
 
 class _Clock:
