@@ -111,6 +111,6 @@ def _write_line(instance: Mapping[str, list[float]], plan: Plan) -> str:
     """Return the line of an instance; a flag of 1 marks the first stop of a tour."""
     customers = [customer for tour in plan.tours for customer in tour]
     flags = [int(stop == 0) for tour in plan.tours for stop in range(len(tour))]
-    parts = {**instance, "node_flag": [*customers, *flags]}
+    parts: dict[str, list[float]] = {**instance, "node_flag": [*customers, *flags]}
     words = [str(word) for name, some in parts.items() for word in (name, *some)]
     return ",".join(words) + "\n"
