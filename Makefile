@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# What a plan and its picture need; what the tests need on top of it; what Numba compiles.
+# What a plan and its picture need; what tests and site need on top of it; what Numba compiles.
 SOLVE_READY := $(VENV)/.ready-solve
 TEST_READY := $(VENV)/.ready-test
+DOCS_READY := $(VENV)/.ready-docs
 COMPILED := $(VENV)/.compiled
 KERNELS := $(shell grep --recursive --files-with-matches --include=*.py @compiled src)
 EXTRAS := dev,network,plot,excel,addresses,peers,cluster,serve,browser,docs
@@ -72,6 +73,10 @@ $(TEST_READY): $(SOLVE_READY)
 		&& rm $(OSRM)/*.whl || echo "no OSRM for this machine: the tests of roads are skipped"
 	touch $@
 
+$(DOCS_READY): $(SOLVE_READY)
+	$(PIP) --editable '.[docs]'
+	touch $@
+
 # All that Numba compiles, and the test files as pytest rewrites them: tests would wait for
 # the first, and every process of pytest would do the second. Numba sees when the file of a
 # function has changed, but not when a function that it calls from another file has.
@@ -86,7 +91,7 @@ $(COMPILED): $(TEST_READY) $(KERNELS)
 	touch $@
 
 # The site; any warning is an error.
-docs: $(TEST_READY)
+docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "the site: $(CURDIR)/build/site/index.html"
 

@@ -12,6 +12,7 @@ import argparse
 import json
 import posixpath
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ import fixedfleet as ff
 from fixedfleet.cli import build_parser
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
@@ -123,8 +124,20 @@ def to_markdown(notebook: Mapping[str, Any]) -> str:
             parts.append(source)
         else:
             parts.append(f"```python\n{source}\n```")
-            parts.extend(_show(output) for output in cell["outputs"])
+            parts.extend(_show(output) for output in _joined(cell["outputs"]))
     return "\n\n".join(parts)
+
+
+def _joined(outputs: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield outputs, with what a program prints piece by piece as one of them."""
+
+    def stream(output: Mapping[str, Any]) -> object:
+        return output.get("name") or id(output)
+
+    for _, group in groupby(outputs, stream):
+        first, *others = group
+        text = [piece for output in others for piece in output["text"]]
+        yield {**first, "text": [*first["text"], *text]} if others else first
 
 
 def _show(output: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ def load(tmp_path):
     path.write_text(MODULE)
 
     def load():
-        compiling._say_compiling.cache_clear()  # a new process has said nothing yet
+        compiling.say_compiling.cache_clear()  # a new process has said nothing yet
         spec = importlib.util.spec_from_file_location("kernel", path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import runpy
 import shlex
@@ -268,6 +269,21 @@ def test_every_block_is_run_or_marked():
         if language in ("python", "sh")
     }
     assert found == own | RUN.keys()
+
+
+def test_examples_import_public_names():
+    """What pages and notebooks import is in the list of public names of its module."""
+    pytest.importorskip("torch")
+    imported = re.compile(r"from (fixedfleet[\w.]*) import (?:\(([^)]*)\)|([\w, ]+))")
+    parts = set(re.findall(r"::: fixedfleet\.(\w+)", text_of("docs/api_parts.md")))
+    for path in (*PAGES, *NOTEBOOKS):
+        text = path.read_text(encoding="utf-8").replace("\\n", "\n")
+        for module, several, few in imported.findall(text):
+            names = set(re.findall(r"\w+", several or few))
+            found = importlib.import_module(module)
+            known = {*getattr(found, "__all__", vars(found))}
+            known |= parts if module == "fixedfleet" else set()
+            assert names <= known, f"{path.name}: {module}"
 
 
 def test_named_settings_exist():

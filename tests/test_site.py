@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -48,13 +49,26 @@ def test_notebooks_run(path, kernel, tmp_path):
     nbclient.NotebookClient(notebook, km=kernel, timeout=600).execute()
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_outputs_of_notebooks_come_from_an_idle_machine(path):
+    """No method that a notebook shows had less than a core to itself."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    outputs = str([cell.get("outputs") for cell in cells])
+    assert "of processor time per instance" not in outputs  # the clocks differ
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The folder of the site, built as ``make docs`` builds it."""
+    """The folder of the site, built as by ``make docs``, without torch or Ray."""
     pytest.importorskip("mkdocstrings")
     pytest.importorskip("material")
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", out]
+    build = (
+        "import sys; from mkdocs.__main__ import cli; "
+        "sys.modules.update(dict.fromkeys(['torch', 'ray', 'playwright'])); "
+        "cli(['build', '--strict', '--site-dir', sys.argv[1]])"
+    )
+    command = [sys.executable, "-c", build, out]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return out
@@ -87,3 +101,49 @@ def test_the_site_needs_no_other_host(site):
         loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=\"(https?:[^\"]*)", text)
         loaded += re.findall(r"<link[^>]*stylesheet[^>]* href=\"(https?:[^\"]*)", text)
         assert loaded == [], path
+
+
+@pytest.mark.slow
+def test_each_name_of_an_entry_has_its_own_type(site):
+    """Names that a docstring describes together keep their types and defaults."""
+    page = (site / "api_parts.html").read_text(encoding="utf-8")
+    _, _, after = page.partition('id="fixedfleet.generate.uchoa_batch"')
+    function = re.split(r'<h\d id="fixedfleet', after)[0]
+    rows = {
+        name[1]: re.sub("<[^>]+>", "", row)
+        for row in re.findall(r"<tr.*?</tr>", function, re.DOTALL)
+        if (name := re.search(r"<code>(\w+)</code>", row))
+    }
+    assert "DepotPosition" in rows["depot"]
+    assert "float" in rows["route_size"]
+    assert "DepotPosition" not in rows["route_size"]
+
+
+@pytest.mark.slow
+def test_the_site_is_searched_when_it_is_opened_from_the_disk(site):
+    """The index is a script, and a page that no server sends finds a word in it."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    programs = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    program = next(filter(None, programs), None)
+    if program is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as tool:
+        browser = tool.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto((site / "index.html").as_uri())
+        page.locator("input[name=query]").fill("resume a training")
+        found = page.locator(".md-search-result__item a").first
+        found.wait_for(state="attached", timeout=60_000)
+        assert found.get_attribute("href").startswith("file://")
+        browser.close()
+
+
+def test_the_site_is_built_without_the_packages_of_the_tests():
+    """``make docs`` installs neither Ray nor a browser."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    command = ["make", "--dry-run", "docs", "VENV=build/no-such-folder"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "mkdocs build --strict" in done.stdout
+    assert not re.search(r"\b(cluster|browser|network|ray)\b", done.stdout)

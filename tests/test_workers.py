@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pickle
 import signal
@@ -16,6 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from fixedfleet import InputError, generate
+from fixedfleet.compiling import say_compiling
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.registry import load_reference
 from fixedfleet.workers import Done, Lost, Message, Worker, on_ray, run_jobs
@@ -90,6 +92,11 @@ def press_ctrl_c(job, call):
 def find_part(job, call):
     """Look up a part that a user has registered."""
     return generate.DISTRIBUTIONS.get(job).__name__
+
+
+def run_kernel(job, call):
+    """Call a compiled function in a file."""
+    return load_reference(f"{job}:twice", "kernel")(3)
 
 
 class Awkward(Exception):
@@ -461,3 +468,20 @@ def test_a_cluster_carries_messages_and_deadlines(cluster):
     first, second = run_jobs(take_its_time, ["slow"], engine="ray")
     assert first == Message("slow", "ready")
     assert second.reason.startswith("stopped after ")
+
+
+def test_workers_that_compile_say_so_once(tmp_path, caplog):
+    """The parent's log has one line for all workers, and none if nothing compiles."""
+    caplog.set_level(logging.INFO, "fixedfleet.compiling")
+    jobs = [tmp_path / name for name in ("one.py", "two.py")]
+    for path in jobs:
+        path.write_text(
+            "from fixedfleet.compiling import compiled\n\n\n"
+            "@compiled()\ndef twice(number):\n    return 2 * number\n"
+        )
+    for said in (["compiling, once: this can take a minute"], []):
+        say_compiling.cache_clear()
+        caplog.clear()
+        answers = [event.value for event in run_jobs(run_kernel, jobs, processes=2)]
+        assert answers == [6, 6]
+        assert [record.message for record in caplog.records] == said

@@ -12,7 +12,7 @@ from fixedfleet.errors import InputError, require
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["clear_cache", "compiled", "load_cupy"]
+__all__ = ["clear_cache", "compiled", "load_cupy", "say_compiling"]
 
 # The kernels compute the minimum over a warp in one instruction, which is new in 8.0.
 _OLDEST_ARCHITECTURE = 80
@@ -40,22 +40,23 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 @cache
 def _await_compiling() -> None:
     """
-    Make Numba call :func:`_say_compiling` before it compiles code.
+    Make Numba call :func:`say_compiling` before it compiles code.
 
     Numba does not compile code that is already stored on disk.
     """
     from numba.core import event
 
     methods = {
-        "on_start": lambda _listener, _event: _say_compiling(),
+        "on_start": lambda _listener, _event: say_compiling(),
         "on_end": lambda _listener, _event: None,
     }
     listener = type("Announcer", (event.Listener,), methods)()
     event.register("numba:compile", listener)
 
 
-@cache  # one line, not one per function
-def _say_compiling() -> None:
+@cache  # one line, not one per function or worker process
+def say_compiling() -> None:
+    """Log, once per process, that something is compiled."""
     _log.info("compiling, once: this can take a minute")
 
 

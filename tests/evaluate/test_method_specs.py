@@ -81,7 +81,7 @@ def test_a_method_may_be_named(spec, name, own):
     ("spec", "said"),
     [
         ("hgs=pyvrp", "'hgs' in 'hgs=pyvrp' is part of a spec, not a name"),
-        ("packing+auto=hgs", "part of a spec, not a name"),
+        ("packing+auto=hgs", "part of a spec, not a name: .* no \\+ or comma"),
         ("mine=magic", "unknown method 'magic'"),
         ("FILE:FirstFit", None),
         ("mine=FILE:FirstFit", "a whole method has its own name, 'first_fit'"),

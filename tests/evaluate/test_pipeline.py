@@ -220,6 +220,17 @@ def test_a_proof_is_for_plans_within_the_fleet():
         get_method("savings+ruin_recreate:prove=yes,artificial=yes")
 
 
+@pytest.mark.parametrize("bits", [16, 32])
+def test_a_network_says_how_precise_it_was(two, bits, monkeypatch):
+    """By default, that follows from the processor, so a row must tell it."""
+    torch = pytest.importorskip("torch")
+    able = bits == 16
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: able)
+    (by_default,) = get_method("network").solve(two[:1])
+    (asked,) = get_method("network:precision=fp32").solve(two[:1])
+    assert (by_default.details["bits"], asked.details["bits"]) == (bits, 32)
+
+
 PAPER = "network+ortools_descent:artificial=yes,decoding=greedy,repair=paper"
 
 
@@ -239,7 +250,7 @@ def test_the_papers_pipeline_starts_from_the_repaired_plan_with_all_its_tours(tw
         assert other.plan.is_feasible(wide)
         assert other.plan.length(instance) <= one.plan.length(instance)
         parts = {"network", "decoding", "repair", "search"}
-        left = {"left_early", "left_full"}
+        left = {"left_early", "left_full", "bits"}
         assert set(other.details) == parts | left | {"start_length", "start_vehicles"}
         assert other.details["start_length"] == one.plan.length(instance)
         assert other.details["start_vehicles"] == one.plan.vehicles

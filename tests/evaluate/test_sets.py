@@ -7,6 +7,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.evaluate import InstanceSet, Results, get_set
+from fixedfleet.evaluate.origin import instance_hash
 
 VRP = """NAME : {name}
 COMMENT : {comment}
@@ -105,6 +106,25 @@ def test_a_set_without_a_reference_says_so(tmp_path, make_row):
         get_set("uniform20:1", 5, results.path)
     with pytest.raises(ff.InputError, match="read from beside the files"):
         get_set(write(tmp_path, "x-k2"), 5, results.path)
+
+
+def test_reference_plans_of_other_instances_are_refused(tmp_path, make_row):
+    """A distribution may draw other instances of the same names for another count."""
+    (tmp_path / "own.py").write_text(
+        "import fixedfleet as ff\n"
+        "def draw(n, count, *, seed):\n"
+        "    return ff.generate.uniform(n, count, seed=seed, capacity=9, vehicles=9)\n"
+    )
+    spec = f"{tmp_path / 'own.py'}:draw:5:1"
+    few, many = get_set(spec, 2), get_set(spec, 3)
+    assert few.names == many.names[:2]
+    path = tmp_path / "rows.jsonl"
+    with Results(path) as results:
+        fact = {"instance_hash": instance_hash(few.instances[0])}
+        results.append(make_row(instance=few.names[0], within=True, length=6.0, **fact))
+    assert get_set(spec, 2, path).reference == {few.names[0]: 6.0}
+    with pytest.raises(ff.InputError, match=r"another instance 'draw5:1/0'.* count"):
+        get_set(spec, 3, path)
 
 
 def test_files_bring_their_best_known_lengths(tmp_path):

@@ -15,6 +15,12 @@ def batch():
     return ff.generate.uniform(20, 5, seed=3)
 
 
+@pytest.fixture
+def plans(batch):
+    """A feasible plan of each instance."""
+    return ff.solve_batch(batch, search="none", cores=1).plans
+
+
 def same(one: ff.InstanceBatch, two: ff.InstanceBatch, digits: int = 12) -> bool:
     """Whether two batches hold the same instances, with coordinates of some digits."""
     names = ("demands", "capacity", "vehicles")
@@ -118,8 +124,53 @@ def test_lehd_files_are_read(batch, tmp_path, of_depot):
     assert same(read_batch(path, 4), batch)
     path.write_text(lines[0])
     assert same(read_batch(path, 4), batch[:1])
-    with pytest.raises(ff.InputError, match="is only read: write"):
-        write_batch(tmp_path / "b.txt", batch)
+
+
+def test_lehd_files_are_written_with_plans(batch, plans, tmp_path):
+    """The customers of all tours in order, then a 1 for the first of each tour."""
+    path = tmp_path / "a.txt"
+    write_batch(path, batch, plans)
+    assert same(read_batch(path, 4), batch)
+    for line, plan, instance in zip(path.open(), plans, batch, strict=True):
+        words = line.split(",")
+        cost, flags = words.index("cost"), words.index("node_flag")
+        assert float(words[cost + 1]) == pytest.approx(plan.length(instance))
+        numbers = [int(word) for word in words[flags + 1 :]]
+        tours: list[list[int]] = []
+        for customer, first in zip(numbers[:20], numbers[20:], strict=True):
+            tours += [[]] * first
+            tours[-1] = [*tours[-1], customer]
+        assert tours == [list(tour) for tour in plan.tours]
+    with pytest.raises(ff.InputError, match=r"a plan of each instance: give plans="):
+        write_batch(path, batch)
+
+
+def test_rl4co_files_are_written_in_its_types(batch, plans, tmp_path):
+    """RL4CO's networks compute in 32 bits; actions are indices, rewards negative."""
+    path = tmp_path / "a.rl4co.npz"
+    write_batch(path, batch)
+    assert same(read_batch(path, 4), batch, digits=6)
+    with np.load(path) as arrays:
+        assert {*arrays} == {"depot", "locs", "demand", "capacity"}
+        assert {array.dtype for array in arrays.values()} == {np.dtype("float32")}
+        assert arrays["capacity"].shape == (5,)
+    write_batch(path, batch, plans)
+    assert same(read_batch(path, 4), batch, digits=6)
+    with np.load(path) as arrays:
+        assert arrays["actions"].dtype == np.int64
+        assert ff.PlanBatch(arrays["actions"]).feasible(batch).all()
+        assert arrays["reward"] == pytest.approx(-plans.lengths(batch))
+
+
+def test_plans_that_a_file_cannot_hold_are_refused(batch, plans, tmp_path):
+    """A format without plans, too few plans and an infeasible one are named."""
+    with pytest.raises(ff.InputError, match=r"no plans: write \.rl4co\.npz or \.txt"):
+        write_batch(tmp_path / "a.npz", batch, plans)
+    with pytest.raises(ff.InputError, match="4 plans for 5 instances"):
+        write_batch(tmp_path / "a.txt", batch, plans[:4])
+    wrong = plans.replace([3], ff.PlanBatch([[1, 2, 3]]))
+    with pytest.raises(ff.InputError, match="plan 3: "):
+        write_batch(tmp_path / "a.txt", batch, wrong)
 
 
 @pytest.mark.parametrize(

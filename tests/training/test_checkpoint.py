@@ -47,6 +47,20 @@ def test_stopped_and_resumed_equals_uninterrupted(
     assert_same_state(whole, tmp_path)
 
 
+@pytest.mark.parametrize("steps", [6, 8])
+def test_the_losses_of_a_resumed_epoch_are_of_all_its_steps(
+    preset, labels, whole, tmp_path, steps
+):
+    """A resumed epoch is logged as it would have been without the interruption."""
+    train(changed(preset, steps=steps), labels, out=tmp_path, display=None)
+    train(changed(preset, steps=9), labels, out=tmp_path, resume=True, display=None)
+    _resume(preset, labels, tmp_path)
+    ends = {row["step"]: row for row in read_log(tmp_path, "loss/total")}
+    for row in read_log(whole, "loss/total"):
+        for name in ("loss/total", "loss/edges", "learning_rate"):
+            assert ends[row["step"]][name] == row[name], name
+
+
 def test_killed_training_resumes_from_its_last_checkpoint(
     preset, labels, whole, tmp_path
 ):

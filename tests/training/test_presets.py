@@ -71,6 +71,9 @@ def test_settings_change_by_dotted_name():
     """One setting changes and all others stay."""
     changed = get_preset("paper20").with_settings({"model.layers": 2})
     assert (changed.model.layers, changed.model.width) == (2, 256)
+    assert changed.customers == 20
+    assert changed.with_settings({"customers": 30}).customers == 30
+    assert changed.with_settings({"customers": "any"}).customers is None
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,8 @@ def test_settings_change_by_dotted_name():
         ({"loss.alpha": 2}, "unknown loss setting 'alpha'"),
         ({"training.lr": 2}, "unknown training setting 'lr'"),
         ({"layers": 2}, "does not begin with model"),
+        ({"customers": 0}, "customers is 0"),
+        ({"customers.any": True}, "does not begin with model"),
         ({"training.batch_size": 0}, "batch_size is 0"),
         ({"training.batch_size": 8.0}, "batch_size is 8.0"),
         ({"training.ema": 1.0}, "ema is 1, not a number below 1"),

@@ -96,8 +96,13 @@ def test_files_of_different_sizes_are_refused(tmp_path):
     one = _write(tmp_path / "a.npz")
     two = _write(tmp_path / "b.npz", fleet=3)
     preset = Preset.from_dict("two", {"customers": 2, "training": {"validation": 1}})
-    with pytest.raises(ff.InputError, match=r"different sizes.*M=2; N=2, Q=30, M=3"):
+    listed = r"different sizes.*M=2; N=2, Q=30, M=3; .*--set customers=any"
+    with pytest.raises(ff.InputError, match=listed):
         gather_data(preset, [one, two], CPU, 0)
+    every = preset.with_settings({"customers": "any"})
+    found = gather_data(every, [one, two], CPU, 0)
+    fleets = {*found.held_out[0].vehicles}
+    assert (len(found), fleets) == (2, {2, 3})  # one of each fleet is held out
     assert len(gather_data(preset, [one, one], CPU, 0)) == 3
 
 

@@ -40,7 +40,8 @@ def add_command(commands: Commands) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="a batch: .npz, .pkl or .pt; a single instance: .vrp, .csv or .json",
+        help="a batch: .npz, .rl4co.npz, .pkl or .pt; a single instance: .vrp, .csv or "
+        ".json",
     )
     add_options(parser, "--vehicles", help="number of vehicles")
     add_options(parser, "--capacity", type=int, help="what one vehicle carries")

@@ -36,8 +36,8 @@ def add_command(commands: Commands) -> None:
         nargs="+",
         required=True,
         metavar="PATH",
-        help="label files or folders; of one number of customers, unless the preset is "
-        "universal",
+        help="label files or folders; of one number of customers, unless the preset "
+        "takes all sizes (--set customers=any)",
     )
     budget = parser.add_mutually_exclusive_group()
     budget.add_argument("--minutes", type=float, help="minutes to train")

@@ -126,7 +126,8 @@ def _split_name(spec: str) -> tuple[str, str]:
     taken = {*_ALIASES, *_PAPER_MODELS, *METHODS.names(), *SEARCHES.outside()}
     if name in taken or set(name) & set("+,"):
         raise InputError(
-            f"{name!r} in {spec!r} is part of a spec, not a name: choose another one"
+            f"{name!r} in {spec!r} is part of a spec, not a name: choose one that is "
+            "no method and has no + or comma"
         )
     return name, rest
 

@@ -94,7 +94,8 @@ class Row:
         own code. ``spec``: the spec of the method, if the user gave it a name.
     details
         Numbers about the call. For a network: the seconds of its steps ``network``,
-        ``decoding`` and ``repair``; and how many customers the decoder left unserved
+        ``decoding`` and ``repair``; the ``bits`` of the numbers in its matrix products,
+        16 or 32; and how many customers the decoder left unserved
         although a vehicle had room (``left_early``), or because none had
         (``left_full``). For a method with the option ``artificial=yes``, by which a
         search may begin with a plan beyond the fleet: the seconds of the search

@@ -16,6 +16,7 @@ import numpy as np
 from fixedfleet import files, generate
 from fixedfleet.errors import InputError, at_least, check_vehicle_cost, check_whole
 from fixedfleet.evaluate.best_known import best_known
+from fixedfleet.evaluate.origin import instance_hash
 from fixedfleet.evaluate.rows import Results
 from fixedfleet.instance import InstanceBatch
 from fixedfleet.labels import has_labels, load_labels
@@ -288,9 +289,16 @@ def _with_reference(chosen: InstanceSet, path: Path) -> InstanceSet:
     lengths: dict[str, float] = {}
     costs_v: dict[str, float] = {}
     names = set(chosen.names)
+    hashes = {one.name: instance_hash(one) for one in chosen.instances}
     for row in Results(path).rows():
         if not row.within or row.length is None or row.vehicles is None:
             continue
+        known = hashes.get(row.instance, row.instance_hash)
+        if row.instance_hash not in ("", known):
+            raise InputError(
+                f"{path} has plans of another instance {row.instance!r}: it was drawn "
+                "by another distribution or for another count; make the reference again"
+            )
         cost_v = row.length + row.vehicles * chosen.vehicle_cost
         # A plan for a set with the smallest fleet is also a plan for the larger fleet.
         for name in names & {row.instance, row.instance.replace("tight", "test", 1)}:

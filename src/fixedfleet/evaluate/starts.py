@@ -207,9 +207,10 @@ class NetworkStart:
             precision=None if self.precision == "default" else self.precision,
         )
         shares = {part: time / len(instances) for part, time in found.seconds.items()}
+        facts = shares | {"bits": found.bits}
         left = zip(found.left_early.tolist(), found.left_full.tolist(), strict=True)
         return [
-            Answer(plan, details=shares | {"left_early": early, "left_full": full})
+            Answer(plan, details=facts | {"left_early": early, "left_full": full})
             for plan, (early, full) in zip(found.plans, left, strict=True)
         ]
 

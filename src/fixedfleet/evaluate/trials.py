@@ -224,7 +224,8 @@ def _check_same(there: Row, here: Row) -> None:
     if there.instance_hash and there.instance_hash != here.instance_hash:
         raise InputError(
             f"the file of results has a row of another instance {here.instance!r}: its "
-            "coordinates, distances, demands or rounding differ; choose another file"
+            "coordinates, distances, demands or rounding differ; choose another file "
+            "(a distribution may draw other instances for another count)"
         )
 
 

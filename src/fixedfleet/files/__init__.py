@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from fixedfleet.distances import Rounding
     from fixedfleet.files.address_columns import Geocode
     from fixedfleet.instance import InstanceBatch, VehicleType
-    from fixedfleet.plan import Plan
+    from fixedfleet.plan import Plan, PlanBatch
 
 __all__ = [
     "BATCH_EXTENSIONS",
@@ -99,6 +99,7 @@ _PLANS = {
     ".csv": table_files.parse_plan,
     ".xlsx": table_files.parse_plan,
 }
+_RL4CO = ".rl4co.npz"  # written with other names and types than .npz
 BATCH_EXTENSIONS = tuple(_BATCHES)
 INSTANCE_EXTENSIONS = tuple(_INSTANCES)
 PLAN_EXTENSIONS = (*_PLANS, ".gpx")  # GPX can be written but not read
@@ -273,15 +274,48 @@ def read_batch(
         return _choose(path, _BATCHES, "a batch")[0](path, vehicles, capacity)
 
 
-def write_batch(path: PathLike, batch: InstanceBatch) -> None:
+def write_batch(
+    path: PathLike, batch: InstanceBatch, plans: PlanBatch | None = None
+) -> None:
     """
-    Write a batch to .npz, or to .pkl or .pt in the Attention Model's or POMO's format.
+    Write a batch of instances to a file, in our format or in one of the field.
 
-    A .pkl or .pt file cannot hold the number of vehicles: give it again when reading
-    the file. A .pt file holds 32-bit numbers, and demands divided by the capacity.
+    Only our format holds the fleet: give it again when you read the other ones. A .pt
+    or .rl4co.npz file holds 32 bits of each number, and .pt divides demands by the
+    capacity.
+
+    Parameters
+    ----------
+    path
+        A file .npz (our format), .rl4co.npz (RL4CO's), .pkl (the Attention Model's),
+        .pt (POMO's) or .txt (LEHD's).
+    batch
+        The instances.
+    plans
+        A plan of each instance that serves all of its customers. LEHD's files need
+        plans; RL4CO's may have them, as ``actions`` and ``reward``; the other formats
+        have no place for them.
     """
     with _naming(path):
-        _choose(path, _BATCHES, "a batch")[1](path, batch)
+        _, writer = _choose(path, _BATCHES, "a batch")
+        if plans is not None:
+            _check_plans(batch, plans)
+        if Path(path).name.lower().endswith(_RL4CO):
+            npz_files.write_rl4co(path, batch, plans)
+        elif writer is txt_files.write_batch:
+            txt_files.write_batch(path, batch, plans)
+        elif plans is not None:
+            raise InputError(f"this format has no plans: write {_RL4CO} or .txt")
+        else:
+            writer(path, batch)
+
+
+def _check_plans(batch: InstanceBatch, plans: PlanBatch) -> None:
+    """Raise InputError unless there is a plan of each instance without a fault."""
+    if len(plans) != len(batch):
+        raise InputError(f"{len(plans)} plans for {len(batch)} instances")
+    for row in (~plans.feasible(batch)).nonzero()[0].tolist():
+        raise InputError(f"plan {row}: {plans[row].check(batch[row])[0]}")
 
 
 def read_plan(path: PathLike, instance: Instance | None = None) -> Plan:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fixedfleet.plan import PlanBatch
+
 __all__ = [
     "Archive",
     "LabelFile",
@@ -25,6 +27,7 @@ __all__ = [
     "read_batch",
     "read_labels",
     "write_batch",
+    "write_rl4co",
 ]
 
 _log = logging.getLogger("fixedfleet")
@@ -174,6 +177,31 @@ def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
             capacity=batch.capacity,
             vehicles=batch.vehicles,
         )
+
+
+def write_rl4co(
+    path: str | os.PathLike[str], batch: InstanceBatch, plans: PlanBatch | None = None
+) -> None:
+    """
+    Write a batch with RL4CO's names and types, and plans as its actions and rewards.
+
+    The fleet is not in the file and must be given again when the file is read.
+    """
+    batch.require_plain("a file of instances")
+    arrays: dict[str, NDArray[Any]] = {
+        "depot": batch.depots,
+        "locs": batch.customers,
+        "demand": batch.demands,
+        "capacity": batch.capacity,
+    }
+    if plans is not None:
+        arrays["reward"] = -plans.lengths(batch)
+    # RL4CO's networks compute in 32 bits, and torch does not mix them with 64.
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+    if plans is not None:
+        arrays["actions"] = plans.routes
+    with atomic.replacing(path) as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # "file" is not a name of ours
 
 
 def read_labels(path: str | os.PathLike[str]) -> LabelFile:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fixedfleet.errors import InputError
+from fixedfleet.files import atomic
 from fixedfleet.files.npz_files import make_batch
 from fixedfleet.files.text import decode, read_bytes
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from fixedfleet.instance import InstanceBatch
+    from fixedfleet.plan import Plan, PlanBatch
 
 __all__ = ["read_batch", "write_batch"]
 
@@ -79,9 +82,35 @@ def _read_line(line: str) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def write_batch(path: str | os.PathLike[str], batch: InstanceBatch) -> None:
-    """Raise InputError: LEHD's format also needs plans, which a batch does not have."""
-    raise InputError(
-        "a .txt file of this kind also holds plans, and is only read: write .npz, .pkl "
-        "or .pt"
+def write_batch(
+    path: str | os.PathLike[str], batch: InstanceBatch, plans: PlanBatch | None = None
+) -> None:
+    """
+    Write instances with their plans, without which LEHD does not read a file.
+
+    The fleet is not in the file and must be given again when the file is read.
+    """
+    batch.require_plain("a file of instances")
+    if plans is None:
+        raise InputError("LEHD's files hold a plan of each instance: give plans=")
+    arrays: dict[str, NDArray[Any]] = {
+        "depot": batch.depots,
+        "customer": batch.customers.reshape(len(batch), -1),
+        "capacity": batch.capacity[:, None].astype(float),
+        "demand": batch.demands,
+        "cost": plans.lengths(batch)[:, None],
+    }
+    lines = (
+        _write_line({name: array[row].tolist() for name, array in arrays.items()}, plan)
+        for row, plan in enumerate(plans)
     )
+    atomic.write_text(path, "".join(lines))
+
+
+def _write_line(instance: Mapping[str, list[float]], plan: Plan) -> str:
+    """Return the line of an instance; a flag of 1 marks the first stop of a tour."""
+    customers = [customer for tour in plan.tours for customer in tour]
+    flags = [int(stop == 0) for tour in plan.tours for stop in range(len(tour))]
+    parts: dict[str, list[float]] = {**instance, "node_flag": [*customers, *flags]}
+    words = [str(word) for name, some in parts.items() for word in (name, *some)]
+    return ",".join(words) + "\n"

@@ -17,7 +17,7 @@ from fixedfleet.model import DEFAULT_MODEL, load_once
 from fixedfleet.model.devices import calm_threads, check_device
 from fixedfleet.plan import PlanBatch
 from fixedfleet.planning.decoders import get_decoder
-from fixedfleet.planning.predicting import predict_views
+from fixedfleet.planning.predicting import chosen_precision, predict_views
 from fixedfleet.planning.repair import RepairOptions, repair_tours
 from fixedfleet.planning.tour_groups import replan_groups
 from fixedfleet.planning.tours import make_plans, tour_loads, unserved_customers
@@ -60,12 +60,15 @@ class PlansByNetwork:
     left_full
         How many customers of each instance the decoder left unserved because no vehicle
         had room for them, shape (B,), counted in the same way.
+    bits
+        The bits of the numbers in the network's matrix products: 16 or 32.
     """
 
     plans: PlanBatch
     seconds: Mapping[str, float]
     left_early: NDArray[np.int64]
     left_full: NDArray[np.int64]
+    bits: int
 
 
 def plan_by_network(
@@ -146,7 +149,8 @@ def plan_by_network(
         )
         plans = replan_groups(instances, plans, lambda some: again(some).plans, passes)
         clock.close("passes")
-    return PlansByNetwork(plans, clock.seconds, *left)
+    bits = 16 if chosen_precision(network, precision) == "bf16" else 32
+    return PlansByNetwork(plans, clock.seconds, left[0], left[1], bits)
 
 
 class _Clock:

@@ -116,10 +116,7 @@ def predict_views(
     need = network.required_bytes(1, nodes, fleet)
     count = min(size, max(1, _BYTES[device.type] // need))
     check_memory(network, count, nodes, fleet, device)
-    if precision is None:
-        reduced = any(p.dtype == torch.bfloat16 for p in network.parameters())
-        precision = "bf16" if reduced or device.type == "cuda" else "fp32"
-    check_choice("precision", precision, get_args(Precision))
+    precision = chosen_precision(network, precision)
     for code in range(symmetries):
         codes = torch.full((size,), code, device=device)
         turned = symmetry(batch.features.coordinates, codes)
@@ -131,6 +128,16 @@ def predict_views(
                 for begin in range(0, size, count)
             ]
         yield _make_prediction(_join(parts), seen)
+
+
+def chosen_precision(network: PlanNetwork, precision: Precision | None) -> Precision:
+    """Return the precision in which a network predicts if it is asked for this one."""
+    if precision is None:
+        weights = list(network.parameters())
+        reduced = any(p.dtype == torch.bfloat16 for p in weights)
+        return "bf16" if reduced or weights[0].device.type == "cuda" else "fp32"
+    check_choice("precision", precision, get_args(Precision))
+    return precision
 
 
 def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:

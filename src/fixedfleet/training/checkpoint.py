@@ -14,7 +14,7 @@ from fixedfleet.model.plan_network import NETWORKS
 from fixedfleet.model.weights import load_model, read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor
 
@@ -56,6 +56,9 @@ class Position:
         The fingerprint of the labels.
     weights
         The network that the training started from; None for random weights.
+    losses
+        The sums of the losses over the steps of the current epoch; empty in checkpoints
+        of older versions.
     """
 
     epoch: int
@@ -64,6 +67,7 @@ class Position:
     seed: int
     fingerprint: str
     weights: str | None = None
+    losses: Sequence[float] = ()
 
 
 def write_checkpoint(

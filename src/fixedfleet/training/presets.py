@@ -185,17 +185,22 @@ class Preset:
         """
         Return the preset with some settings changed, such as ``{"model.layers": 4}``.
 
+        With ``{"customers": "any"}``, the preset takes labels of all sizes and fleets.
         If ``model.name`` or ``loss.name`` is changed, the new network or loss gets its
         own defaults instead of the preset's settings.
         """
-        changes: dict[str, dict[str, Any]] = {}
+        changes: dict[str, Any] = {}
         for key, value in settings.items():
             table, _, name = key.partition(".")
-            if table not in _TABLES or not name:
+            if key == "customers":
+                changes[key] = value
+            elif table in _TABLES and name:
+                changes.setdefault(table, {})[name] = value
+            else:
                 raise InputError(
-                    f"setting {key!r} does not begin with model., loss. or training."
+                    f"setting {key!r} is not customers and does not begin with model., "
+                    "loss. or training."
                 )
-            changes.setdefault(table, {})[name] = value
         return Preset.from_dict(self.name, _merge(self.to_dict(), changes))
 
     def to_dict(self) -> dict[str, Any]:

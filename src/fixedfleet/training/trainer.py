@@ -31,7 +31,7 @@ from fixedfleet.training.validation import validate
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torch import Tensor
 
@@ -180,6 +180,8 @@ class _Trainer:
         )
         self.step, self.seconds = 0, 0.0  # steps done in total, and their time
         self.new_steps = 0  # steps done in this process, without those before a resume
+        # The step from which on the stepper sums up the losses.
+        self.summed_from = 0
         self.weights: str | None = None
         self.saved, self.validated = 0.0, -1
         self.validation: Validation | None = None
@@ -232,7 +234,7 @@ class _Trainer:
         The folder ``out`` is created only after everything has been read without
         errors. Compilation does not count as training time.
         """
-        state = self._read_state(resume, weights)
+        state, losses = self._read_state(resume, weights)
         self.out.mkdir(parents=True, exist_ok=True)
         if state is not None:
             self.stepper.restore(state)
@@ -243,15 +245,18 @@ class _Trainer:
                 f"a step on {self.config.batch_size} instances does not fit into the "
                 f"memory of {self.ranks.device}: lower training.batch_size"
             ) from error
+        if losses:
+            self.stepper.sums.copy_(torch.tensor(losses))
 
     def _read_state(
         self, resume: bool, weights: str | os.PathLike[str] | None
-    ) -> dict[str, Tensor] | None:
+    ) -> tuple[dict[str, Tensor] | None, Sequence[float]]:
         """
-        Return the tensors to start from, or None to start with random weights.
+        Return the tensors to start from (None: random weights) and sums of losses.
 
-        With ``resume``, the tensors and the progress are read from the checkpoint.
-        Otherwise the tensors are read from the network ``weights``, if it is given.
+        With ``resume``, the tensors, the progress and the sums of the losses of the
+        unfinished epoch are read from the checkpoint. Otherwise the tensors are read
+        from the network ``weights``, if it is given.
         """
         path = self.out / CHECKPOINT
         if path.exists() and not resume:
@@ -266,11 +271,15 @@ class _Trainer:
             )
             self.step = position.epoch * self.steps_per_epoch + position.step
             self.seconds, self.weights = position.seconds, position.weights
-            return state
+            self.summed_from = self.step
+            if len(position.losses) != len(self.stepper.sums):  # of an older version
+                return state, ()
+            self.summed_from -= position.step
+            return state, position.losses
         if weights is None:
-            return None
+            return None, ()
         self.weights = Path(weights).name
-        return self.stepper.tensors() | read_weights(weights, self.preset)
+        return self.stepper.tensors() | read_weights(weights, self.preset), ()
 
     def headline(self, *, resumed: bool) -> str:
         """Return the first line that a training prints."""
@@ -415,21 +424,28 @@ class _Trainer:
         """
         epoch = seconds * self.steps_per_epoch / 60
         log.say(
-            f"step {self.step}: loss {float(self.stepper.sums[0]):.4f}, "
+            f"step {self.step}: loss {self._mean_losses()['total']:.4f}, "
             f"{seconds:.2f} s; an epoch of {self.steps_per_epoch:,} such steps takes "
             f"{epoch:.1f} min"
         )
 
+    def _mean_losses(self) -> dict[str, float]:
+        """Return the mean of each loss over the steps of the current epoch."""
+        steps = max(1, self.step - self.summed_from)
+        means = (self.stepper.sums / steps).tolist()
+        return dict(zip(self.preset.loss.terms, means, strict=True))
+
     def _report(self, log: TrainingLog, steps: int, seconds: float) -> None:
         """
-        Print and log the mean losses since the last report.
+        Print and log the mean losses of the epoch so far.
 
         ``steps`` is the number of steps since the last report, and ``seconds`` is the
         time that they took.
         """
-        means = (self.stepper.sums / max(1, steps)).tolist()
-        self.stepper.sums.zero_()
-        losses = dict(zip(self.preset.loss.terms, means, strict=True))
+        losses = self._mean_losses()
+        if self.step % self.steps_per_epoch == 0:
+            self.stepper.sums.zero_()
+            self.summed_from = self.step
         size = len(self.data) / self.steps_per_epoch  # instances of a step, on average
         rate = steps * size / max(seconds, 1e-9)
         left = max(0.0, self.seconds * (1 / max(self.progress, 1e-9) - 1))
@@ -494,6 +510,7 @@ class _Trainer:
         # After Ctrl-C, `self.step` may lag behind by one. The counter on the device is
         # always right.
         epoch, step = divmod(int(self.stepper.step_number), self.steps_per_epoch)
+        whole = self.summed_from == epoch * self.steps_per_epoch
         position = Position(
             epoch=epoch,
             step=step,
@@ -501,6 +518,7 @@ class _Trainer:
             seed=self.seed,
             fingerprint=self.data.fingerprint,
             weights=self.weights,
+            losses=self.stepper.sums.tolist() if whole else (),
         )
         write_checkpoint(
             self.out / CHECKPOINT, self.stepper.tensors(), position, self.preset

@@ -271,7 +271,10 @@ def _check_size(instances: InstanceBatch, preset: Preset) -> None:
     sizes = np.unique(np.stack(facts, axis=1), axis=0)
     if len(sizes) > 1:
         listed = "; ".join(f"N={n}, Q={q}, M={m}" for n, q, m in sizes[:3])
-        raise InputError(f"labels of different sizes in one training: {listed}")
+        raise InputError(
+            f"labels of different sizes for preset {preset.name!r}: {listed}; "
+            'customers = "any" in the preset, or --set customers=any, takes them all'
+        )
     if sizes[0, 0] != preset.customers:
         raise InputError(
             f"the labels have {sizes[0, 0]} customers, preset {preset.name!r} is for "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pickle
 import queue
@@ -15,6 +16,7 @@ from math import inf
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from fixedfleet.compiling import say_compiling
 from fixedfleet.errors import InputError
 from fixedfleet.interrupts import interrupts_blocked
 from fixedfleet.registry import add_parts, load_files, own_parts, user_modules
@@ -133,7 +135,9 @@ class Worker:
             # Wait in short steps, because another thread may change the deadline.
             until = min(now + STEP_SECONDS, self._deadline, end)
             if self._pipe.poll(max(0.0, until - now)):
-                return self._read()
+                if (event := self._read()) is not None:
+                    return event
+                continue
             if time.monotonic() >= end:
                 return None
 
@@ -146,7 +150,8 @@ class Worker:
             self._gone = True  # from now on, another process may have this pid
         self._pipe.close()
 
-    def _read(self) -> Event:
+    def _read(self) -> Event | None:
+        """Return what the process sends, or None if it only says that it compiles."""
         try:
             kind, value, seconds = self._pipe.recv()
         except (EOFError, OSError):
@@ -157,6 +162,9 @@ class Worker:
         except Exception as error:  # a native library may have damaged its memory
             self.kill()
             return self._lose(f"the worker process sent no message ({error!r})")
+        if kind == "compiling":
+            say_compiling()
+            return None
         if kind == "message":
             if seconds is not None:
                 self._allow(seconds)
@@ -259,9 +267,25 @@ def _serve_jobs(
         def send(value: Any, *, seconds: float | None = None) -> None:
             pipe.send_bytes(_pack(("message", value, seconds)))
 
+        compiling = logging.getLogger("fixedfleet.compiling")
+        compiling.setLevel(logging.INFO)
+        compiling.addHandler(_ToParent(pipe))
+
         call = Call(send, end_soon.is_set)
         while True:
             pipe.send_bytes(_do(work, jobs.get(), call, shared))
+
+
+class _ToParent(logging.Handler):
+    """Tells the parent that this process compiles; it is the parent that says so."""
+
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__()
+        self.pipe = pipe
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send a record to the parent."""
+        self.pipe.send(("compiling", record.getMessage(), None))
 
 
 def _do(
