@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
 
 Kind = Literal[
-    "swapped", "zero", "far", "depot", "duplicate", "demand", "windows", "unreadable",
-    "guess",
+    "swapped", "zero", "far", "depot", "duplicate", "demand", "cancelled", "windows",
+    "unreadable", "guess",
 ]  # fmt: skip
 
 # A place is judged by its distance from the middle of all places, as a multiple of the
@@ -60,6 +60,10 @@ _WINDOW = re.compile(
     r"\d{1,2}([:.]\d\d| ?(uhr|h|am|pm))",
     re.IGNORECASE,
 )
+_CANCELLED = re.compile(
+    r"\b(storn\w*|abgesagt|abbestellt|entfällt|cancell?ed)\b", re.IGNORECASE
+)
+_QUOTED = 40  # characters of a remark in a message
 _LONGEST = 80  # characters of a cell that are looked at
 _WINDOW_SHARE = 0.5  # of the filled cells of a column that has another heading
 
@@ -74,8 +78,9 @@ class Doubt:
     kind
         ``swapped`` (latitude and longitude), ``zero`` (the place is 0, 0), ``far``
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
-        place and demand), ``demand`` (it is 0) or ``windows`` (a column looks like
-        delivery times, which are not considered). Of a row of a table: ``unreadable``
+        place and demand), ``demand`` (it is 0), ``cancelled`` (a remark says so) or
+        ``windows`` (a column looks like delivery times, which are not considered). Of
+        a row of a table: ``unreadable``
         (the row is left out), or ``guess`` (its demand is written as "ca. 40", or the
         place of its address is doubtful).
     customers
@@ -134,11 +139,23 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
         found.append(("duplicate", [customer], said))
     if idle:
         found.append(("demand", idle, ": the demand is 0"))
+    for customer, remark in _cancelled(instance):
+        said = f" looks cancelled: {remark[:_QUOTED]!r}"
+        found.append(("cancelled", [customer], said))
     found += [("windows", [], said) for said in _ignored_windows(instance)]
     return [
         Doubt(kind=kind, customers=[i for i in places if i], text=label(places) + said)
         for kind, places, said in found
     ]
+
+
+def _cancelled(instance: Instance) -> Iterator[tuple[int, str]]:
+    """Yield customers with a text that says that the order is cancelled, and it."""
+    for customer in range(1, instance.num_customers + 1):
+        texts = (column[customer].strip() for column in instance.columns.values())
+        said = next((t for t in texts if _CANCELLED.search(t[:_LONGEST])), None)
+        if said is not None:
+            yield customer, said
 
 
 def _ignored_windows(instance: Instance) -> Iterator[str]:

@@ -48,6 +48,27 @@ def test_a_german_table_of_vehicles_is_read():
     assert notes == ["columns of the vehicles ignored: TÜV"]
 
 
+def test_drivers_shifts_and_sums_of_a_fuhrpark():
+    """Driver and number plate are one name, and the sum is not a vehicle."""
+    table = (
+        "Fuhrpark 2026\n\nKennzeichen;Fahrer;Nutzlast (kg);Schicht von;Schicht bis\n"
+        "DD-HF 1;Emil;1400;6:00;15:00\nDD-HF 2;;850;6:30;14:00\nSumme;;2250;;\n"
+    )
+    types, notes = parse_vehicle_types(table)
+    assert types == [
+        ff.VehicleType(name="Emil (DD-HF 1)", capacity=1400, shift=(360, 900)),
+        ff.VehicleType(name="DD-HF 2", capacity=850, shift=(390, 840)),
+    ]
+    assert notes == []
+
+
+def test_a_capacity_that_may_be_a_thousand_is_not_guessed():
+    """1.400 kg is not a van for 1.4 kg."""
+    said = r"row 2 of the vehicles: Zuladung is '1\.400 kg', which could be"
+    with pytest.raises(ff.InputError, match=said):
+        parse_vehicle_types("Fahrzeug;Zuladung\nSprinter;1.400 kg\nCaddy;650 kg\n")
+
+
 def test_a_fleet_that_is_written_is_read_again():
     """Excel and CSV hold all of a vehicle type."""
     types, _ = parse_vehicle_types(GERMAN)

@@ -32,6 +32,7 @@ from fixedfleet.files import (
 )
 from fixedfleet.files.excel import OTHER_TABLES, format_excel
 from fixedfleet.files.npz_files import LabelFile
+from fixedfleet.files.plan_words import Language, translate
 from fixedfleet.files.reading import Reading, ReadOptions
 from fixedfleet.files.table import Dialect, format_csv
 from fixedfleet.files.text import decode, read_bytes
@@ -54,6 +55,7 @@ __all__ = [
     "PLAN_EXTENSIONS",
     "Dialect",
     "LabelFile",
+    "Language",
     "ReadOptions",
     "Reading",
     "format_plan",
@@ -307,6 +309,7 @@ def write_plan(
     dialect: Dialect | None = None,
     *,
     lines: Sequence[NDArray[np.float64]] = (),
+    language: Language = "en",
 ) -> None:
     """
     Write a plan to a .sol, .json, .csv, .xlsx or .gpx file.
@@ -325,11 +328,13 @@ def write_plan(
     lines
         The lines of the tours along roads, for .gpx, as
         :func:`fixedfleet.roads.road_lines` returns them.
+    language
+        The language of the headings in .csv and .xlsx: "en" or "de".
     """
     with _naming(path):
         _choose(path, dict.fromkeys(PLAN_EXTENSIONS), "a plan")
         extension = Path(path).suffix.lower()
-        _write(path, format_plan(plan, instance, extension, dialect, lines))
+        _write(path, format_plan(plan, instance, extension, dialect, lines, language))
 
 
 def format_plan(
@@ -338,6 +343,7 @@ def format_plan(
     extension: str,
     dialect: Dialect | None = None,
     lines: Sequence[NDArray[np.float64]] = (),
+    language: Language = "en",
 ) -> str | bytes:
     """Return the content of a plan's file: .sol, .json, .csv, .xlsx or .gpx."""
     plan.require_known(instance)
@@ -347,9 +353,10 @@ def format_plan(
         return json_files.format_plan(plan, instance)
     if extension == ".gpx":
         return gpx_files.format_plan(plan, instance, lines=lines)
-    rows = table_files.plan_rows(plan, instance)
+    rows = table_files.plan_rows(plan, instance, language)
     if extension == ".xlsx":
-        return format_excel(rows, {"tours": table_files.total_rows(plan, instance)})
+        totals = table_files.total_rows(plan, instance, language)
+        return format_excel(rows, {translate("tours", language): totals})
     return format_csv(rows, dialect or Dialect())
 
 

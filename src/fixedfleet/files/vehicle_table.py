@@ -32,7 +32,8 @@ _SHEETS = {SHEET, "fleet", "vehicle types", "fahrzeuge", "fuhrpark", "flotte"}
 # The headings of each column, in lower case and without a unit.
 _HEADINGS = {
     "name": ("name", "type", "vehicle", "vehicle type", "fahrzeug", "fahrzeugtyp",
-             "typ", "bezeichnung", "kennzeichen", "fahrer", "driver"),
+             "typ", "bezeichnung", "kennzeichen"),
+    "driver": ("driver", "fahrer", "fahrerin", "fahrer/in"),
     "count": ("count", "number", "vehicles", "quantity", "anzahl", "stück", "stueck"),
     "capacity": ("capacity", "payload", "kapazität", "kapazitaet", "nutzlast",
                  "zuladung", "ladung"),
@@ -43,9 +44,10 @@ _HEADINGS = {
                           "kosten je km", "kosten pro km", "kosten/km", "€/km",
                           "kilometerkosten", "kilometersatz"),
     "from": ("from", "shift from", "start", "shift start", "von", "ab",
-             "schichtbeginn", "beginn", "arbeitsbeginn"),
-    "to": ("to", "until", "shift to", "end", "shift end", "bis", "schichtende", "ende",
-           "arbeitsende"),
+             "schichtbeginn", "schicht von", "schicht ab", "beginn", "arbeitsbeginn",
+             "dienstbeginn"),
+    "to": ("to", "until", "shift to", "end", "shift end", "bis", "schichtende",
+           "schicht bis", "ende", "arbeitsende", "dienstende"),
     "shift": ("shift", "working hours", "schicht", "arbeitszeit"),
 }  # fmt: skip
 _NAMES = {heading: column for column in _HEADINGS for heading in _HEADINGS[column]}
@@ -71,7 +73,12 @@ def parse_vehicle_types(
     if sheet is None:
         sheet = find_fleet_sheet(content)
     table = read_table(
-        content, _NAMES, numbers=_NUMBERS, needed=[("capacity",)], sheet=sheet
+        content,
+        _NAMES,
+        numbers=_NUMBERS,
+        amounts=_NUMBERS,
+        needed=[("capacity",)],
+        sheet=sheet,
     )
     if "capacity" not in table.places:
         headings = [column.heading for column in table.columns]
@@ -81,7 +88,7 @@ def parse_vehicle_types(
     types = [
         _parse_row(table, place)
         for place in range(len(table.rows))
-        if table.column("capacity").cells[place].strip()
+        if table.column("capacity").cells[place].strip() and not table.is_sum(place)
     ]
     if not types:
         raise InputError("no vehicles: write a row with a capacity for each type")
@@ -107,7 +114,7 @@ def _parse_row(table: Table, place: int) -> VehicleType:
         return where + table.column(column).heading
 
     numbers = {
-        column: table.number(cell(column), said(column))
+        column: table.number(table.column(column).cells[place], said(column))
         for column in _NUMBERS
         if column != "count" and cell(column)
     }
@@ -121,7 +128,7 @@ def _parse_row(table: Table, place: int) -> VehicleType:
         raise InputError(f"{where}the shift has no end: write from and to")
     try:
         return VehicleType(
-            name=table.column("name").shown[place].strip(),
+            name=_name(*(table.column(c).shown[place] for c in ("driver", "name"))),
             count=to_whole(cell("count") or "1", said("count"), 1),
             shift=None if shift is None else (shift[0] or 0.0, shift[1] or 0.0),
             **numbers,
@@ -131,6 +138,12 @@ def _parse_row(table: Table, place: int) -> VehicleType:
         raise InputError(
             message if message.startswith(where) else where + message
         ) from None
+
+
+def _name(driver: str, vehicle: str) -> str:
+    """Return the name of a vehicle and its driver: Emil (DD-HF 101)."""
+    driver, vehicle = driver.strip(), vehicle.strip()
+    return f"{driver} ({vehicle})" if driver and vehicle else driver or vehicle
 
 
 def vehicle_rows(types: Sequence[VehicleType]) -> list[Row]:
