@@ -16,6 +16,7 @@ __all__ = [
     "Geocode",
     "Place",
     "add_coordinates",
+    "addresses_of",
     "has_addresses",
     "place_rows",
 ]
@@ -76,7 +77,7 @@ def place_rows(table: Table, geocode: Geocode) -> dict[int, tuple[str, str]]:
     doubtful, by the index of the row.
     """
     lat, lon = table.column("lat").cells, table.column("lon").cells
-    addresses = _addresses(table)
+    addresses = addresses_of(table)
     rows = [
         row
         for row, address in enumerate(addresses)
@@ -94,7 +95,7 @@ def place_rows(table: Table, geocode: Geocode) -> dict[int, tuple[str, str]]:
     return remarks
 
 
-def _addresses(table: Table) -> list[str]:
+def addresses_of(table: Table) -> list[str]:
     """
     Return the address of each row on one line.
 

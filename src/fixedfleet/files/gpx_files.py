@@ -33,11 +33,14 @@ def format_plan(
     """
     Write a route for each tour, from the depot and back, with the names of the stops.
 
-    ``names`` are the names of the vehicles, in the order of tours. ``lines`` are the
-    lines of the tours along roads; each becomes a track.
+    ``names`` are the names of the vehicles, in the order of tours; by default those of
+    their types. ``lines`` are the lines of the tours along roads; each becomes a track.
     """
     if instance.metric not in ("great_circle", "road"):
         raise InputError("GPX needs latitudes and longitudes: write .csv or .json")
+    if not any(names or []) and instance.vehicle_types is not None:
+        kinds = enumerate(plan.types(instance), 1)
+        names = [f"Tour {n}, {one.name}" if one.name else "" for n, one in kinds]
     said = [*(names or []), *[""] * plan.vehicles][: plan.vehicles]
     titles = [_text(name or f"Tour {number}") for number, name in enumerate(said, 1)]
     rows = []

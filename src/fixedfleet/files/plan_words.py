@@ -21,6 +21,7 @@ _GERMAN = {
     "departure": "Abfahrt",
     "window": "Lieferfenster",
     "from": "ab",
+    "until": "bis",
     "x": "x",
     "y": "y",
     "lat": "Breite",

@@ -12,6 +12,7 @@ from fixedfleet.files.address_columns import (
     ADDRESS_HEADINGS,
     ADDRESS_SETS,
     add_coordinates,
+    addresses_of,
     has_addresses,
     place_rows,
 )
@@ -300,6 +301,7 @@ class _Rows:
         self.table, self.axes, self._metric = table, axes, metric
         self.remarks = remarks  # on addresses: the address, and what is said about it
         self.names = table.column("name").shown
+        self.addresses = addresses_of(table)  # for messages about a place
         self.faults: list[dict[str, str]] = [{} for _ in table.rows]  # by column
         self.guesses: dict[int, str] = {}  # demands such as "ca. 40"
         columns = [self._read(axis, self._coordinate) for axis in axes]
@@ -333,6 +335,10 @@ class _Rows:
         if self.demands[i] is None and "demand" not in self.faults[i]:
             heading = self.table.column("demand").heading
             said.append(f"{heading} is empty, and only the depot has no demand")
+        address = self.addresses[i]
+        is_placed = {*self.axes}.isdisjoint(self.faults[i])
+        if address and not is_placed and i not in self.remarks:
+            said.append(f"the address is {shorten(address, 60)}")
         return f"{self.named(i)}: {'; '.join(said)}" if said else ""
 
     def _read(
@@ -802,6 +808,8 @@ def _window_text(instance: Instance, customer: int, language: Language) -> str:
     if math.isinf(end):
         word = translate("from", language)
         return f"{word} {instance.clock(begin)}" if begin else ""
+    if not begin:
+        return f"{translate('until', language)} {instance.clock(end)}"
     return f"{instance.clock(begin)}-{instance.clock(end)}"
 
 

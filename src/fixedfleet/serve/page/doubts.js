@@ -10,6 +10,7 @@ import { fromServer } from "./sentences.js";
 const MANY = 12; // rows of a doubt; more have one choice for all
 const [KEEP, OUT, SWAP] = ["keep", "out", "swap"];
 const AXES = { lat: "y", lon: "x", x: "x", y: "y" };
+const PLACE = t`Place it on the map`;
 const LABELS = { lat: t`Latitude`, lon: t`Longitude`, demand: t`Demand` };
 
 /* Whether the user must decide before a plan can be made. */
@@ -29,8 +30,14 @@ export function showDoubts(read, instance, { onDecided, onKept, onPlace }) {
   list.replaceChildren(...doubts.map((doubt) => itemOf(doubt, read, instance)));
   list.onclick = ({ target }) => {
     const button = target.closest("[data-place]");
-    const fields = button?.closest("li").querySelectorAll("input");
-    if (fields) onPlace(button.dataset.place, (place) => fillPlace(fields, place));
+    if (!button) return;
+    const fields = button.closest("li").querySelectorAll("input");
+    for (const other of list.querySelectorAll("[data-place]")) write(other, PLACE);
+    write(button, t`Click on its place on the map`);
+    onPlace(button.dataset.place, (place) => {
+      write(button, PLACE);
+      fillPlace(fields, place);
+    });
   };
   const customers = new Set(doubts.flatMap((doubt) => doubt.customers));
   const unread = doubts.filter(({ kind }) => kind === "unreadable");
@@ -66,7 +73,7 @@ function itemOf(doubt, read, instance) {
       const attributes = { type: "text", autocomplete: "off", "data-correct": `${row}:${column}` };
       return make("label", {}, LABELS[column] ?? column, make("input", attributes));
     });
-    const label = { text: t`Place it on the map`, "data-place": doubt.address ?? "" };
+    const label = { text: PLACE, "data-place": doubt.address ?? "" };
     const button = make("button", { type: "button", class: "quiet", ...label });
     const placed = columns.some((column) => column in AXES) ? [button] : [];
     return make("li", {}, text, make("div", { class: "doubt-fields" }, ...fields, ...placed));

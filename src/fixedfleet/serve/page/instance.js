@@ -2,6 +2,7 @@
 
 import { t } from "./language.js";
 import { amount } from "./numbers.js";
+import { windowOf } from "./times.js";
 
 const GEOGRAPHIC = ["great_circle", "geo", "road"];
 // Columns that make an address, in its order; together they are one column of a sheet.
@@ -44,7 +45,9 @@ export function instanceOf(document) {
   const stops = demands.map((demand, i) => ({
     index: i + 1,
     name: labelOf(i),
+    ownName: labels[i],
     demand,
+    window: document.windows ? windowOf(document.windows[i]) : "",
     ...placeOf(customers?.[i], metric),
   }));
   return {

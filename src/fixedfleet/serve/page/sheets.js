@@ -15,9 +15,11 @@ const MANY = 40; // with more tours, the maps are drawn with fewer pixels
 const MM = 96 / 25.4; // pixels
 const PAGE = 240 * MM; // the height that Letter and A4 both have, with a reserve
 const LYING = 175 * MM; // the same of a page in landscape
-// Ways to write a sheet, the best first: small, with long texts below the name, in landscape.
+// Ways to write a sheet, the best first: small, with long texts below the name, without the
+// load so far, in landscape.
 const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
-const WAYS = ["", "tight", "stacked", "tight stacked", ...LYING_WAYS];
+const [BRIEF, TINY] = ["tight stacked brief", "tight stacked brief tiny"];
+const WAYS = ["", "tight", "stacked", "tight stacked", BRIEF, ...LYING_WAYS, TINY];
 const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
 const DOT = 8; // pixels of a dot of a QR code
 const [LOWEST, HIGHEST, USUAL] = [28 * MM, 95 * MM, 70 * MM]; // of a map
@@ -64,7 +66,7 @@ function makeSheet(tour, instance, { tours, title, date }) {
   const vehicle = t`Vehicle ${number} of ${tours}`;
   if (name) facts.unshift(vehicle);
   const head = headOf(`${number}`, name || vehicle, facts.join(" · "), { title, date });
-  head.lastElementChild.before(make("div", { class: "sheet-codes" }, ...links.map(codeOf)));
+  head.append(make("div", { class: "sheet-codes" }, ...links.map(codeOf)));
   const sheet = make("section", { class: "sheet" }, head);
   const over = t`Too full: ${amount(load - capacity, demandUnit)} more than the vehicle carries`;
   const late = t`Late: this tour cannot be driven in time`;
@@ -96,8 +98,13 @@ function headOf(number, name, facts, { title, date }) {
     "header",
     { class: "sheet-head" },
     make("span", { class: "sheet-number", text: number }),
-    make("div", {}, make("h2", { text: name }), make("p", { text: facts })),
-    make("div", { class: "sheet-plan" }, make("p", { text: title }), make("p", { text: date })),
+    make(
+      "div",
+      {},
+      make("h2", { text: name }),
+      make("p", { text: facts }),
+      make("p", { class: "sheet-plan", text: `${title} · ${date}` }),
+    ),
   );
 }
 
@@ -170,16 +177,22 @@ function stopTable(stops, instance, ends = [], times = null) {
   const { stops: customers, columns, demandUnit: unit } = instance;
   const demand = (customer) => customers[customer - 1].demand;
   const { address, others } = splitColumns(columns);
+  const filled = others.filter(([, texts]) => stops.some((customer) => texts[customer]));
+  // The address, which has a line of its own, need not tell customers of one name apart.
+  const who = (customer) => {
+    const { ownName, ...stop } = customers[customer - 1];
+    return nameOf(address(customer) ? { ...stop, name: ownName } : stop);
+  };
   let sum = 0;
   const parts = [
     { head: t`No.`, kind: "number", text: (_, place) => `${place + 1}` },
-    { head: t`Customer`, kind: "who", text: (customer) => nameOf(customers[customer - 1]) },
+    { head: t`Customer`, kind: "who", text: who },
     times && {
       head: t`Arrival`,
       kind: "short",
       text: (_, place) => arrivalOf(times, place, instance),
     },
-    ...others.map(([head, texts]) => ({
+    ...filled.map(([head, texts]) => ({
       head,
       kind: stops.every((customer) => texts[customer].length <= SHORT) ? "short" : "long",
       text: (customer) => texts[customer],
@@ -189,7 +202,11 @@ function stopTable(stops, instance, ends = [], times = null) {
       kind: "sum",
       text: (customer) => amount(demand(customer)),
     },
-    { head: t`Load so far`, kind: "sum", text: (customer) => amount((sum += demand(customer))) },
+    {
+      head: t`Load so far`,
+      kind: "sum so-far",
+      text: (customer) => amount((sum += demand(customer))),
+    },
     { head: t`Done`, kind: "done", text: () => "" },
   ].filter(Boolean);
   const row = (tag, textOf) =>
@@ -201,8 +218,10 @@ function stopTable(stops, instance, ends = [], times = null) {
   const long = parts.filter(({ kind }) => kind === "long");
   const rows = stops.flatMap((stop, place) => {
     const line = row("td", (part) => part.text(stop, place));
-    const text = address(stop);
-    if (text) line.cells[1].append(make("span", { class: "address", text }));
+    // The address is below the name, and the delivery window below the arrival.
+    for (const [cell, text] of [[1, address(stop)], [2, times && customers[stop - 1].window]]) {
+      if (text) line.cells[cell].append(make("span", { class: "address", text }));
+    }
     const below = long.map((part) => part.text(stop)).filter(Boolean).join(" · ");
     return below ? [line, wide("below", below)] : [line];
   });
