@@ -31,7 +31,8 @@ ADDRESS_HEADINGS = {
     "house": ("house number", "house no", "hausnummer", "hausnr", "haus-nr", "hnr"),
     "postcode": ("postcode", "postal code", "zip", "zip code", "zipcode", "plz",
                  "postleitzahl"),
-    "town": ("town", "city", "ort", "stadt", "wohnort", "ortschaft", "gemeinde"),
+    "town": ("town", "city", "ort", "stadt", "wohnort", "ortschaft", "gemeinde",
+             "plz/ort", "plz ort", "plz, ort", "plz und ort"),
     "country": ("country", "land"),
 }  # fmt: skip
 # A table has addresses if it has all columns of one of these sets.

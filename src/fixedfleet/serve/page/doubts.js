@@ -78,10 +78,12 @@ function itemOf(doubt, read, instance) {
     const placed = columns.some((column) => column in AXES) ? [button] : [];
     return make("li", {}, text, make("div", { class: "doubt-fields" }, ...fields, ...placed));
   }
-  const swappable = kind === "swapped" && read.rows && read.columns.lat !== read.columns.lon;
+  const swappable = kind === "swapped" && read.rows;
   if (kind === "swapped" && !customers.length) {
+    // One column with both coordinates cannot be exchanged for another one.
+    const isPair = read.columns.lat === read.columns.lon;
     const all = choiceOf([], swappable, t`All rows`);
-    return make("li", {}, text, ...(swappable ? [all] : []));
+    return make("li", {}, text, ...(swappable && !isPair ? [all] : []));
   }
   const groups = customers.length > MANY ? [customers] : customers.map((one) => [one]);
   const choices = groups.map((group) => {
