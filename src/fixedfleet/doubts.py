@@ -26,7 +26,7 @@ __all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
 
 Kind = Literal[
     "swapped", "zero", "far", "depot", "duplicate", "demand", "cancelled", "windows",
-    "unreadable", "guess",
+    "fleet", "unreadable", "guess",
 ]  # fmt: skip
 
 # A place is judged by its distance from the middle of all places, as a multiple of the
@@ -80,7 +80,7 @@ class Doubt:
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
         place and demand), ``demand`` (it is 0), ``cancelled`` (a remark says so) or
         ``windows`` (a column looks like delivery times, which are not considered). Of
-        a row of a table: ``unreadable``
+        a table: ``fleet`` (its sheet of vehicles is not used). Of a row of it: ``unreadable``
         (the row is left out), or ``guess`` (its demand is written as "ca. 40", or the
         place of its address is doubtful).
     customers

@@ -578,7 +578,7 @@ def test_a_day_is_printed_with_vehicles_and_times(run, tmp_path):
     assert "note: fleet of 2 vehicles of 2 vehicle types, as asked for" in out
     assert "note: travel times from distances at 60 per hour" in out
     assert "note: 3 minutes per stop where the file has none" in out
-    assert "note: windows from column von and bis" in out
+    assert "note: windows from column von, bis" in out
     head = next(line for line in out.splitlines() if line.startswith("tour  stops"))
     assert head.split()[-4:] == ["vehicle", "departs", "returns", "waits"]
     assert "cost " in out

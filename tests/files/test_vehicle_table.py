@@ -140,6 +140,18 @@ def test_a_sheet_of_vehicles_without_capacities_is_not_used():
     assert any("sheet 'Fuhrpark' is not used: no column" in n for n in reading.notes)
 
 
+def test_a_fault_in_the_sheet_of_vehicles_is_a_doubt():
+    """The fleet would be missed in silence otherwise."""
+    vans = [["Fahrzeug", "Zuladung"], ["Sprinter", "1.400 kg"], ["Caddy", "650 kg"]]
+    content = format_excel(STOPS, {"Fuhrpark": vans})
+    reading = parse(content, ReadOptions(allow_missing=True, speed=30))
+    (doubt,) = reading.doubts
+    assert doubt.kind == "fleet"
+    said = "sheet 'Fuhrpark' is not used: row 2 of the vehicles: Zuladung is '1.400 kg'"
+    assert doubt.text.startswith(said)
+    assert {*reading.missing} == {"vehicles", "capacity"}
+
+
 def test_columns_of_times_and_priority_are_read():
     """With a speed, minutes, windows and the depot's hours are considered."""
     reading = parse(format_excel(STOPS, {"vehicles": VANS}), ReadOptions(speed=30))

@@ -174,7 +174,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         "length_unit": comments.get("length_unit", "").strip(),
         "columns": _further(table, axes, times.used),
         **times.fields,
-        **_fleet_of_sheet(content, options, table.notes),
+        **_fleet_of_sheet(content, options, table.notes, doubts),
     }
     for column, heading in options.columns.items():
         table.notes.append(f"column {shorten(heading)} is the {column}, as asked for")
@@ -544,7 +544,7 @@ class _Times:
             )
         if field != "windows" or any(values):
             self.fields[field] = values
-        headings = " and ".join(self.table.column(name).heading for name in names)
+        headings = ", ".join(self.table.column(name).heading for name in names)
         said = "larger numbers are served first if vehicles are missing"
         words = {"priorities": f"priorities ({said})", "service_times": "service times"}
         self.table.notes.append(f"{words.get(field, field)} from column {headings}")
@@ -597,16 +597,25 @@ class _Times:
 
 
 def _fleet_of_sheet(
-    content: str | bytes, options: ReadOptions, notes: list[str]
+    content: str | bytes, options: ReadOptions, notes: list[str], doubts: list[Doubt]
 ) -> dict[str, Any]:
-    """Return the vehicle types from the sheet of vehicles in an Excel file, if any."""
+    """
+    Return the vehicle types from the sheet of vehicles in an Excel file, if any.
+
+    A note says that a sheet without capacities is not used. A sheet with a fault is a
+    doubt, because its fleet would be missed.
+    """
     sheet = find_fleet_sheet(content)
     if sheet is None or options.vehicle_types is not None:
         return {}
     try:
         types, further = parse_vehicle_types(content, sheet)
     except InputError as error:
-        notes.append(f"sheet {shorten(sheet)} is not used: {error}")
+        text = f"sheet {shorten(sheet)} is not used: {error}"
+        if isinstance(error, TableError):
+            notes.append(text)
+        else:
+            doubts.append(Doubt(kind="fleet", customers=[], text=text))
         return {}
     notes += [f"vehicle types from sheet {shorten(sheet)}", *further]
     return {"vehicle_types": types}

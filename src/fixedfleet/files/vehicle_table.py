@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
 from fixedfleet.files.excel import excel_sheets, is_excel
-from fixedfleet.files.table import list_headings, read_table
+from fixedfleet.files.table import TableError, list_headings, read_table
 from fixedfleet.files.text import to_whole
 from fixedfleet.files.times import format_time, parse_time, parse_window
 from fixedfleet.instance import VehicleType
@@ -82,7 +82,7 @@ def parse_vehicle_types(
     )
     if "capacity" not in table.places:
         headings = [column.heading for column in table.columns]
-        raise InputError(
+        raise TableError(
             f"no column 'capacity' for the vehicles: {list_headings(headings)}"
         )
     types = [
