@@ -181,8 +181,9 @@ class Table:
         """
         Return the number in a cell, with its unit; ``what`` starts the error message.
 
-        1.250 may mean 1.25 or 1250. It is refused if other numbers have a decimal comma,
-        and if no other amount tells the decimal sign of a table that may be German.
+        1.250 may mean 1.25 or 1250. It is refused if other numbers have a decimal
+        comma, and if no other amount tells the decimal sign of a table that may be
+        German.
         """
         if isinstance(text, NumberText):
             return Quantity(to_number(text, what), "", False)

@@ -761,9 +761,7 @@ def _further_cells(instance: Instance, location: int) -> list[str]:
     return [texts[location] for texts in instance.columns.values()]
 
 
-def plan_rows(
-    plan: Plan, instance: Instance, language: Language = "en"
-) -> list[Row]:
+def plan_rows(plan: Plan, instance: Instance, language: Language = "en") -> list[Row]:
     """
     Return a plan as a table: a row per stop, then the unserved customers.
 
@@ -822,9 +820,7 @@ def _window_text(instance: Instance, customer: int, language: Language) -> str:
     return f"{instance.clock(begin)}-{instance.clock(end)}"
 
 
-def total_rows(
-    plan: Plan, instance: Instance, language: Language = "en"
-) -> list[Row]:
+def total_rows(plan: Plan, instance: Instance, language: Language = "en") -> list[Row]:
     """
     Return a row per tour with its stops, load and length, and a row for all.
 

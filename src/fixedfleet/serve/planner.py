@@ -30,6 +30,8 @@ __all__ = ["Order", "RoadServer", "plan_order"]
 
 _INTERVAL = 0.125  # seconds between two improvements that are reported
 _LEAST = 1.0  # least seconds between the first plan, which is poor, and a stop
+# The same since the search began, if it reports no plan: the fleet is too small.
+_LEAST_UNREPORTED = 3.0
 
 
 class RoadServer(NamedTuple):
@@ -166,6 +168,7 @@ class _Reports:
         self._order, self._call = order, call
         self._begin = time.monotonic()
         self._last = -_INTERVAL
+        self._searching: float | None = None  # since when the search runs
         self._first: float | None = None  # when the first plan was found
         self._best: tuple[float, Plan] | None = None
         self._bound: float | None = None
@@ -186,9 +189,14 @@ class _Reports:
         Return whether the search must stop; this is called often, so it also reports.
         """
         self._report()
-        if self._first is None:
+        now = time.monotonic()
+        # All code has been loaded before this is called for the first time.
+        self._searching = now if self._searching is None else self._searching
+        if not self._call.ending():
             return False
-        return self._call.ending() and time.monotonic() - self._first >= _LEAST
+        if self._first is None:
+            return now - self._searching >= _LEAST_UNREPORTED
+        return now - self._first >= _LEAST
 
     def _report(self) -> None:
         seconds = time.monotonic() - self._begin

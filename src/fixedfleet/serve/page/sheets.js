@@ -17,9 +17,10 @@ const PAGE = 240 * MM; // the height that Letter and A4 both have, with a reserv
 const LYING = 175 * MM; // the same of a page in landscape
 // Ways to write a sheet, the best first: small, with long texts below the name, without the
 // load so far, in landscape.
-const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
-const [BRIEF, TINY] = ["tight stacked brief", "tight stacked brief tiny"];
-const WAYS = ["", "tight", "stacked", "tight stacked", BRIEF, ...LYING_WAYS, TINY];
+const [STACKED, BRIEF] = ["tight stacked", "tight stacked brief"];
+const LYING_WAYS = ["tight lying", `${STACKED} lying`, `${STACKED} lying tiny`];
+const LAST_WAYS = [`${BRIEF} tiny`, `${BRIEF} lying tiny`];
+const WAYS = ["", "tight", "stacked", STACKED, BRIEF, ...LYING_WAYS, ...LAST_WAYS];
 const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
 const DOT = 8; // pixels of a dot of a QR code
 const [LOWEST, HIGHEST, USUAL] = [28 * MM, 95 * MM, 70 * MM]; // of a map
@@ -136,7 +137,7 @@ function roomForMap(sheet) {
     const found = WAYS.some((way) => (sheet.className = `sheet ${way}`.trim()) && fits());
     if (found) return least && Math.min(HIGHEST, room());
   }
-  sheet.className = "sheet tight stacked";
+  sheet.className = `sheet ${STACKED}`;
   fitWidth(sheet);
   const page = sheet.classList.contains("lying") ? LYING : PAGE;
   const pages = (more) => Math.ceil((sheet.getBoundingClientRect().height + more) / page);
@@ -148,7 +149,7 @@ const isWide = (sheet) => sheet.scrollWidth > sheet.clientWidth + 1;
 // No word or number is broken: a wide table is written smaller, and then in landscape. Only
 // if even that does not help, long words are broken.
 function fitWidth(sheet) {
-  for (const way of ["tight", "stacked", "lying", "tiny", "broken"]) {
+  for (const way of ["tight", "stacked", "brief", "lying", "tiny", "broken"]) {
     if (!isWide(sheet)) return;
     sheet.classList.add(way);
   }
