@@ -80,9 +80,9 @@ class Doubt:
         (from all other places), ``depot`` (a second one), ``duplicate`` (of name,
         place and demand), ``demand`` (it is 0), ``cancelled`` (a remark says so) or
         ``windows`` (a column looks like delivery times, which are not considered). Of
-        a table: ``fleet`` (its sheet of vehicles is not used). Of its row: ``unreadable``
-        (the row is left out), or ``guess`` (its demand is written as "ca. 40", or the
-        place of its address is doubtful).
+        a table: ``fleet`` (its sheet of vehicles is not used). Of a row of a table:
+        ``unreadable`` (the row is left out), or ``guess`` (its demand is written as
+        "ca. 40", or the place of its address is doubtful).
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
     text

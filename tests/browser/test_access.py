@@ -172,7 +172,8 @@ def test_the_page_ends_where_its_cards_end(open_page, finished, width):
     reader.see(".tour").not_to_have_count(0)
     below = """() => {
       const {bottom} = document.querySelector("main").getBoundingClientRect();
-      return document.documentElement.scrollHeight - Math.max(innerHeight, bottom + scrollY);
+      const {scrollHeight} = document.documentElement;
+      return scrollHeight - Math.max(innerHeight, bottom + scrollY);
     }"""
     assert reader.page.evaluate(below) < 40
     lines = """(name) => {

@@ -141,6 +141,24 @@ def test_a_customer_is_not_taken_for_a_sum_or_a_remark():
     assert [d.row for d in load(book_of(("L", [*TABLE, station]))).doubts] == [9]
 
 
+def test_a_row_without_a_place_is_named_with_its_address():
+    """Otherwise nobody knows where to put it on the map."""
+    table = (
+        "Kunde;Straße;PLZ/Ort;Koordinaten;Menge\nLager;Hof 1;01067 Dresden;51, 13;\n"
+    )
+    table += "Ada;Weg 2;01069 Dresden;51.1, 13;2\nBob;Weg 3;01069 Dresden;k.A.;2\n"
+    (doubt,) = load(table).doubts
+    said = "row 4 (Bob): Koordinaten is 'k.A.', not a finite number; the address is "
+    assert doubt.text == f"{said}'Weg 3, 01069 Dresden'"
+
+
+def test_headings_are_listed_once():
+    """A column of both coordinates is one heading to choose from."""
+    with pytest.raises(TableError) as caught:
+        load("Kunde;Koordinaten;Paletten\nLager;51, 13;\nAda;51.1, 13;2\n")
+    assert caught.value.headings == ["Kunde", "Koordinaten", "Paletten"]
+
+
 def test_cells_can_be_corrected():
     """What the caller says instead of a cell is read, and noted."""
     book = book_of(("Lieferungen", [*TABLE, *BAD[:2]]))

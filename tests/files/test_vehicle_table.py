@@ -237,6 +237,15 @@ def test_a_plan_keeps_its_vehicle_types_in_every_file(extension, tmp_path):
     assert ff.read_plan(tmp_path / f"plan{extension}", instance) == plan
 
 
+def test_routes_for_navigation_have_the_names_of_vehicles(tmp_path):
+    """Two vehicles of one type are told apart by the numbers of their tours."""
+    instance = parse(format_excel(STOPS, {"vehicles": VANS})).instance
+    ff.write_plan(ff.Plan([[2], [1, 3]], [0, 1]), instance, tmp_path / "p.gpx")
+    text = (tmp_path / "p.gpx").read_text()
+    assert "<rte><name>Tour 1, small</name>" in text
+    assert "<rte><name>Tour 2, large</name>" in text
+
+
 def test_a_plan_as_a_table_has_vehicles_and_times():
     """Arrival, begin and end of the service and the window stand beside each stop."""
     from fixedfleet.files.table_files import plan_rows, total_rows

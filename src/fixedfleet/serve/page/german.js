@@ -59,7 +59,7 @@ export const GERMAN = {
   "What you get": "Was Sie bekommen",
   "At most one tour per vehicle, each within its capacity, as short as the search finds in the given time.": "Höchstens eine Tour je Fahrzeug, keine überladen, so kurz, wie die Suche sie in der Zeit findet.",
   "If the fleet is too small: the proof, and the smallest fleet that suffices.": "Reicht der Fuhrpark nicht: den Beweis, und den kleinsten, der reicht.",
-  "The plan as an Excel table, CSV, JSON, VRPLIB solution or picture, and a sheet for each driver.": "Den Plan als Excel-Tabelle, CSV, JSON, VRPLIB-Lösung oder Bild, und ein Blatt für jeden Fahrer.",
+  "The plan as an Excel table, CSV, GPX for navigation apps or picture, and a sheet for each driver.": "Den Plan als Excel-Tabelle, CSV, GPX für Navigations-Apps oder Bild, und ein Blatt für jeden Fahrer.",
   "Cost": "Kosten",
   "–": "–",
   "Back to the plan found": "Zurück zum gefundenen Plan",
