@@ -18,8 +18,8 @@ const LYING = 175 * MM; // the same of a page in landscape
 // Ways to write a sheet, the best first: small, with long texts below the name, without the
 // load so far, in landscape.
 const [STACKED, BRIEF] = ["tight stacked", "tight stacked brief"];
-const LYING_WAYS = ["tight lying", `${STACKED} lying`, `${STACKED} lying tiny`];
-const LAST_WAYS = [`${BRIEF} tiny`, `${BRIEF} lying tiny`];
+const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
+const LAST_WAYS = ["tight stacked brief tiny", "tight stacked brief lying tiny"];
 const WAYS = ["", "tight", "stacked", STACKED, BRIEF, ...LYING_WAYS, ...LAST_WAYS];
 const SHORT = 16; // characters; a column of such texts, as of phone numbers, never wraps
 const DOT = 8; // pixels of a dot of a QR code
