@@ -242,6 +242,17 @@ def test_a_second_depot(town):
     )
 
 
+def test_cancelled_orders(town):
+    """A status or remark that says so is shown; its customer can be left out."""
+    texts = [""] * 31
+    texts[4], texts[9] = "bitte klingeln", "STORNIERT - nicht anfahren"
+    remarks = {"Telefon": ("",) * 31, "Bemerkung": tuple(texts)}
+    (doubt,) = find_doubts(replace(town, columns=remarks))
+    assert (doubt.kind, doubt.customers) == ("cancelled", [9])
+    said = "customer 9 (Shop 9) looks cancelled: 'STORNIERT - nicht anfahren'"
+    assert doubt.text == said
+
+
 def test_duplicates_of_name_place_and_demand(town):
     """A row that is there twice is named; a chain or a split order is ordinary."""
     names, demands = list(town.names), town.demands.copy()

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["DEPOT_NAME", "Doubt", "find_doubts"]
 
 Kind = Literal[
-    "swapped", "zero", "far", "depot", "duplicate", "demand", "windows", "unreadable",
-    "guess",
+    "swapped", "zero", "far", "depot", "duplicate", "demand", "cancelled", "windows",
+    "fleet", "unreadable", "guess",
 ]  # fmt: skip
 
 # A place is doubtful if it is far from the middle of all places. These distances are
@@ -60,6 +60,10 @@ _WINDOW = re.compile(
     r"\d{1,2}([:.]\d\d| ?(uhr|h|am|pm))",
     re.IGNORECASE,
 )
+_CANCELLED = re.compile(
+    r"\b(storn\w*|abgesagt|abbestellt|entfällt|cancell?ed)\b", re.IGNORECASE
+)
+_QUOTED = 40  # a message shows at most this many characters of a remark
 _LONGEST = 80  # characters of a heading or cell that are searched
 # Whatever its heading, a column looks like delivery times if more than this share of
 # its filled cells does.
@@ -77,9 +81,11 @@ class Doubt:
         ``swapped`` (latitude and longitude look swapped), ``zero`` (the place is 0, 0),
         ``far`` (the place is far from all others), ``depot`` (a customer looks like a
         second depot), ``duplicate`` (name, place and demand are those of another
-        customer), ``demand`` (the demand is 0) or ``windows`` (a column looks like
-        delivery times, which are not considered). For a row of a table also
-        ``unreadable`` (the row is left out) and ``guess`` (its demand is written as
+        customer), ``demand`` (the demand is 0), ``cancelled`` (a remark says that the
+        delivery is cancelled) or ``windows`` (a column looks like delivery times, which
+        are not considered). For a table also ``fleet`` (its sheet of vehicles is not
+        used). For a row of a table also ``unreadable`` (the row is left out) and
+        ``guess`` (its demand is written as
         "ca. 40", or the place of its address is doubtful).
     customers
         The customers to leave out if the doubt is right; empty if that would not help.
@@ -137,11 +143,23 @@ def find_doubts(instance: Instance, rows: Sequence[int] | None = None) -> list[D
         found.append(("duplicate", [customer], said))
     if idle:
         found.append(("demand", idle, ": the demand is 0"))
+    for customer, remark in _cancelled(instance):
+        said = f" looks cancelled: {remark[:_QUOTED]!r}"
+        found.append(("cancelled", [customer], said))
     found += [("windows", [], said) for said in _ignored_windows(instance)]
     return [
         Doubt(kind=kind, customers=[i for i in places if i], text=label(places) + said)
         for kind, places, said in found
     ]
+
+
+def _cancelled(instance: Instance) -> Iterator[tuple[int, str]]:
+    """Yield customers with a text that says that the order is cancelled, and it."""
+    for customer in range(1, instance.num_customers + 1):
+        texts = (column[customer].strip() for column in instance.columns.values())
+        said = next((t for t in texts if _CANCELLED.search(t[:_LONGEST])), None)
+        if said is not None:
+            yield customer, said
 
 
 def _ignored_windows(instance: Instance) -> Iterator[str]:

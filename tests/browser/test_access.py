@@ -164,6 +164,26 @@ def test_nobody_is_shut_out(open_page, finished):
         reader.page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_ends_where_its_cards_end(open_page, finished, width):
+    """There is nothing to scroll to below the cards, and no word of the head breaks."""
+    viewport = {"width": width, "height": 800}
+    reader = open_page(finished, locale="de-DE", viewport=viewport)
+    reader.see(".tour").not_to_have_count(0)
+    below = """() => {
+      const {bottom} = document.querySelector("main").getBoundingClientRect();
+      const {scrollHeight} = document.documentElement;
+      return scrollHeight - Math.max(innerHeight, bottom + scrollY);
+    }"""
+    assert reader.page.evaluate(below) < 40
+    lines = """(name) => {
+      const range = document.createRange();
+      range.selectNodeContents(document.querySelector(name));
+      return range.getClientRects().length;
+    }"""
+    assert [reader.page.evaluate(lines, name) for name in ("h1", "#language")] == [1, 1]
+
+
 def test_long_tours_have_sheets_without_spilled_pages(open_page, address):
     """Tours of 24 stops fit on one page each, with box, phone, name and date."""
     rows = ["name,x,y,demand,phone,remarks", "Depot,0,0,,,"]
@@ -257,10 +277,13 @@ def test_sheets_of_very_many_columns_lie(open_page, address):
     heads = f"{head};Kennzeichen;Behälter;Rampe;Ansprechpartner;Steuernummer"
     text = "\n".join([heads, *(row + more for row in rows)])
     plan = make_plan(address, text=text, vehicles=1, capacity=900, time_limit=0.1)
-    reader = open_page(f"#plan={plan['id']}")
+    reader = open_page(f"#plan={plan['id']}&tour=1")
+    reader.see(".links a").not_to_have_count(0)  # their codes are on the sheet
     document = reader.page.pdf(format="A4")
     sizes = re.findall(rb"/MediaBox \[0 0 (\d+)[\d.]* (\d+)", document)
     assert sizes == [(b"842", b"595")]
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    reader.see(".sheet.broken").to_have_count(0)
 
 
 def test_a_tour_that_is_too_full_is_marked_on_its_sheet(open_page, address):

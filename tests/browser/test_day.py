@@ -113,6 +113,46 @@ def test_a_late_tour_is_red(open_page, address):
     )
 
 
+def test_a_sheet_has_windows_and_each_address_once(open_page, address):
+    """A driver sees the windows; a column that is empty on a sheet is left out."""
+    lines = ["Kunde,lat,lon,Menge,Straße,PLZ/Ort,Lieferfenster,Bemerkung"]
+    lines += ["Lager,51,13,,Hof 1,01067 Dresden,,"]
+    lines += ["Imbiss,51.1,13,1,Weg 2,01069 Dresden,8-12 Uhr,"]
+    lines += ["Imbiss,51.1,13.1,1,Weg 3,01069 Dresden,bis 14 Uhr,"]
+    lines += ["Hotel,50.9,13.1,9,Weg 4,01069 Dresden,ab 9,Rampe"]
+    fleet = {"vehicles": 2, "capacity": 10, "speed": 60, "shift": [360, 960]}
+    plan = make_plan(address, text="\n".join(lines), time_limit=0.2, **fleet)
+    reader = open_page(f"#plan={plan['id']}", locale="de-DE")
+    reader.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    sheet = reader.page.locator(".sheet", has_text="Imbiss").first
+    reader.expect(sheet.locator("td.who")).to_contain_text(["Imbiss", "Imbiss"])
+    texts = sheet.locator("td.who").all_text_contents()
+    assert sorted(texts)[:2] == [
+        "ImbissWeg 2, 01069 Dresden",
+        "ImbissWeg 3, 01069 Dresden",
+    ]
+    times = " ".join(sheet.locator("td.short").all_text_contents())
+    assert "08:00–12:00" in times and "bis 14:00" in times
+    hotel = "Hotel" in sheet.text_content()
+    assert ("Bemerkung" in sheet.text_content()) == hotel
+
+
+def test_a_fleet_too_small_says_so_while_it_is_planned_and_can_be_stopped(open_page):
+    """No plan is reported meanwhile; Stop keeps the customers that are served."""
+    reader = open_page()
+    rows = [f"S{i},{i % 7},{i % 5},4" for i in range(30)]
+    reader.choose("name,x,y,demand\nDepot,3,3,\n" + "\n".join(rows))
+    reader.set_fleet(3, 20)
+    reader.page.fill("#time_limit", "100")
+    reader.page.click("#plan")
+    said = "Searching a plan for as many customers as possible"
+    reader.see("#status").to_have_text(said)
+    reader.page.click("#cancel")
+    reader.see("#status").to_contain_text("the best plan so far")
+    reader.see(".tour").to_have_count(3)
+    reader.see("#left-out-title").to_have_text("15 customers left out")
+
+
 def test_rows_of_vehicles_without_numbers_are_names(reader):
     """With names only, all vehicles are alike; a number makes them differ."""
     reader.take_example()

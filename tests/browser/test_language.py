@@ -8,6 +8,10 @@ from html.parser import HTMLParser
 
 import pytest
 
+from fixedfleet.files import ReadOptions, parse
+from fixedfleet.files.excel import format_excel
+from fixedfleet.fleet import assess_fleet
+
 from .conftest import make_plan
 from .test_page_files import FILES, SCRIPTS
 
@@ -101,7 +105,8 @@ def test_no_script_has_a_text_of_its_own():
         found = ["".join(pair) for pair in plain.findall(code)]
         words = [re.sub(r"\$\{.*?\}", "", text) for text in found]
         said = [w for w in words if re.search(r"[A-Za-zäöü]{2,}[,:.]? [a-zäöü]{2,}", w)]
-        known = r"tight|stop-|quiet|earlier|example|px|select\[|textarea|prefers-|Segoe"
+        known = r"tight|so-far|stop-|quiet|earlier|example|px|select\[|textarea"
+        known += "|prefers-|Segoe"
         assert [w for w in said if not re.search(known, w)] == [], name
 
 
@@ -245,6 +250,41 @@ def test_amounts_of_the_server_are_written_as_all_others(page):
         "row 1250 (Hut): the demand is 0",
         "something new",
     ]
+
+
+def test_all_that_is_said_about_a_firms_file_is_german(open_page):
+    """Notes, doubts and the verdict of a file with many faults have no English word."""
+    head = ["Status", "Kunde", "Straße", "PLZ/Ort", "Breite", "Länge", "Gew. (kg)"]
+    head += ["Lieferung ab", "Lieferung bis", "Standzeit (min)", "Priorität"]
+    stops = [["Liste Montag"], [], head]
+    stops += [["", "Lager", "Hof 1", "01067 Dresden", 51.0, 13.7]]
+    for i in range(1, 9):
+        row = ["", f"Laden {i}", f"Weg {i}", "01069 Dresden", 51 + i / 99, 13.7, 5 + i]
+        stops.append([*row, "08:00", "12:00", 5, i])
+    stops[4][0], stops[5][4], stops[6][6] = "storniert", "", "ca. 5 kg"
+    stops[7][7], stops[8][9] = "früh", "lange"
+    stops += [["", "Summe", "", "", "", "", 60], ["Stand: heute"]]
+    vans = [["Kennzeichen", "Nutzlast", "Schicht"], ["A 1", "1.400 kg", "6-14"]]
+    good = [vans[0], ["A 1", 40, "6-14"], ["A 2", 50, "6-14"]]
+    said = []
+    for speed in (None, 40):
+        for sheet in (vans, good):
+            options = ReadOptions(
+                speed=speed, allow_unreadable=True, allow_missing=True
+            )
+            reading = parse(format_excel(stops, {"Fuhrpark": sheet}), options)
+            said += [*reading.notes, *(doubt.text for doubt in reading.doubts)]
+            said.append(assess_fleet(reading.instance, time_limit=0).reason)
+    assert len(set(said)) > 25
+    german = open_page(locale="de-DE").page.evaluate(
+        """async (sentences) => {
+          const {fromServer} = await import("/static/sentences.js");
+          return sentences.map(fromServer);
+        }""",
+        said,
+    )
+    english = re.compile(r"\b(the|is|are|was|not|from|column|row|and|of|sheet)\b")
+    assert [text for text in german if english.search(text)] == []
 
 
 @pytest.mark.slow

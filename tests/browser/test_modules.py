@@ -262,6 +262,28 @@ def test_the_gap_falls_while_a_plan_is_being_proven(page, request_, words):
     ]
 
 
+def test_drivers_of_vehicles_that_are_alike_keep_their_areas(page):
+    """Two vans of one size swap their tours; a van of another size keeps its tour."""
+    found = page.evaluate(
+        """async () => {
+          const {likeLastTime} = await import("/static/drivers.js");
+          const type = (name, capacity) => ({name, count: 1, capacity, shift: null});
+          const types = [type("Anna", 9), type("Ben", 9), type("Cem", 5)];
+          const stops = ["a", "b", "c", "d"].map((name) => ({name}));
+          const tour = (type, ...stops) => ({type, stops, name: types[type].name});
+          const before = [
+            {name: "Ben", customers: ["a", "b"]},
+            {name: "Cem", customers: ["c"]},
+            {name: "Anna", customers: ["d"]},
+          ];
+          const tours = [tour(0, 1, 2), tour(1, 3), tour(2, 4)];
+          return likeLastTime(tours, {stops, types}, [], before)
+            .map(({name, type, stops}) => [name, type, stops]);
+        }"""
+    )
+    assert found == [["Ben", 1, [1, 2]], ["Anna", 0, [3]], ["Cem", 2, [4]]]
+
+
 def test_towns_are_named_above_their_customers(page):
     """The column of towns gives the map names; other columns do not."""
     find = """async ([columns, count]) => {
@@ -277,5 +299,7 @@ def test_towns_are_named_above_their_customers(page):
         {"name": "Pirna", "point": {"x": 1, "y": -1}},
     ]
     assert page.evaluate(find, [{"Sorte": towns}, 4]) == []
+    both = ["", "01796 Pirna", "01662 Meißen", "D-01665 Meißen", ""]
+    assert page.evaluate(find, [{"PLZ/Ort": both}, 4]) == found
     many = ["", *(f"Ort {i}" for i in range(99))]
     assert page.evaluate(find, [{"Ort": many}, 99]) == []

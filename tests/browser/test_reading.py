@@ -74,8 +74,8 @@ def test_each_doubtful_row_has_a_choice(reader):
     """Missing cells are typed, swapped ones swapped, others left out, in one go."""
     give(reader, RAW)
     reader.see("#doubts").to_be_focused()
-    reader.see("#doubts-list li").to_have_count(5)
-    reader.see("#go-on").to_have_text("Go on without 3 rows")
+    reader.see("#doubts-list li").to_have_count(4)  # the sum is not asked about
+    reader.see("#go-on").to_have_text("Go on without 2 rows")
     reader.page.fill('[data-correct="5:demand"]', "2,5")
     reader.page.fill('[data-correct="7:lat"]', "51.34")
     reader.page.fill('[data-correct="7:lon"]', "nowhere")
@@ -107,6 +107,19 @@ def test_all_coordinates_are_swapped_back(reader):
     reader.see("#doubts").to_be_hidden()
     reader.page.click("#notes summary")
     reader.see("#notes-list").to_contain_text("'lon' is the lat")
+
+
+def test_one_row_of_a_column_with_both_coordinates_is_swapped(reader):
+    """The other rows stay as they are."""
+    rows = [f'S{i},"51.3{i}, 12.3{i}",1' for i in range(6)]
+    rows[2] = 'S2,"12.32, 51.32",1'
+    give(reader, 'name,gps,demand\nDepot,"51.3, 12.3",\n' + "\n".join(rows))
+    reader.see("#doubts-list li").to_have_count(1)
+    reader.page.select_option("#doubts-list select", "swap")
+    reader.page.click("#go-on")
+    reader.see("#doubts").to_be_hidden()
+    reader.page.click("#notes summary")
+    reader.see("#notes-list").to_contain_text("Row 5: gps is '51.32', as asked for")
 
 
 def test_a_sheet_is_chosen(reader, tmp_path):
@@ -147,7 +160,9 @@ def test_a_row_without_a_place_is_placed_on_the_map(reader):
     lines += ["Ada,51.2,13.2,3", "Bob,51.2,13.0,2", "Hut,,,4"]
     give(reader, "\n".join(lines))
     reader.see("#doubts-list li").to_have_count(1)
+    reader.see("[data-place]").to_have_text("Place it on the map")
     reader.page.click("[data-place]")
+    reader.see("[data-place]").to_have_text("Click on its place on the map")
     box = reader.page.locator("#canvas").bounding_box()
     middle = {"x": box["width"] / 2, "y": box["height"] / 2}
     reader.page.locator("#canvas").click(position=middle)
@@ -156,6 +171,7 @@ def test_a_row_without_a_place_is_placed_on_the_map(reader):
         for field in reader.page.locator("#doubts input").all()
     ]
     assert typed == pytest.approx([51.1, 13.1], abs=0.01)
+    reader.see("[data-place]").to_have_text("Place it on the map")
     reader.page.click("#go-on")
     reader.see("#loaded-count").to_have_text("3 customers")
     reader.see("#doubts").to_be_hidden()

@@ -44,7 +44,10 @@ def test_the_steps_of_the_tutorial_lead_to_the_sheets(open_page, tmp_path):
     file = tmp_path / "plan.xlsx"
     download.value.save_as(file)
     head, *stops = openpyxl.load_workbook(file).active.iter_rows(values_only=True)
-    assert head[-4:] == ("vehicle", "Straße", "Telefon", "Bemerkung")
+    assert head == (
+        *("Tour", "Stopp", "lfd. Nr.", "Name", "Menge", "Ankunft", "Beginn", "Abfahrt"),
+        *("Breite", "Länge", "Fahrzeug", "Straße", "Telefon", "Bemerkung"),
+    )
     assert [row[-4] for row in stops][:: len(stops) - 1] == ["Anna", "Dora"]
     with reader.page.expect_download() as download:
         reader.page.click("[data-download=csv]")

@@ -291,7 +291,7 @@ def test_doubtful_rows_are_shown_before_planning(run, tmp_path):
 def test_rows_that_cannot_be_read_do_not_stop_the_file(run, tmp_path):
     """All of them are warnings at once; each can be corrected or left out."""
     table = "name,x,y,demand\nHub,0,0,\nAda,1,1,1\nBob,1,2,2 kg\n"
-    table += "Cay,,,1\nDom,2,2,\nSumme,,,3\nEve,3,3,1\nFay,4,4,1\nGus,5,5,1\n"
+    table += "Cay,,,1\nDom,2,2,\nZoe,,,3\nEve,3,3,1\nFay,4,4,1\nGus,5,5,1\n"
     path = make(tmp_path, "raw.csv", table)
     fleet = ("--vehicles", 2, "--capacity", 9)
     code, out, err = run("fleet", path, *fleet)
@@ -301,7 +301,7 @@ def test_rows_that_cannot_be_read_do_not_stop_the_file(run, tmp_path):
     ] == [
         "row 5 (Cay): x is empty; y is empty",
         "row 6 (Dom): demand is empty, and only the depot has no demand",
-        "row 7 (Summe): x is empty; y is empty",
+        "row 7 (Zoe): x is empty; y is empty",
         "rows that cannot be read are left out: correct them, as with --correct",
     ]
     assert "note: rows left out, because they cannot be read: 3" in out
@@ -578,7 +578,7 @@ def test_a_day_is_printed_with_vehicles_and_times(run, tmp_path):
     assert "note: fleet of 2 vehicles of 2 vehicle types, as asked for" in out
     assert "note: travel times from distances at 60 per hour" in out
     assert "note: 3 minutes per stop where the file has none" in out
-    assert "note: windows from column von and bis" in out
+    assert "note: windows from column von, bis" in out
     head = next(line for line in out.splitlines() if line.startswith("tour  stops"))
     assert head.split()[-4:] == ["vehicle", "departs", "returns", "waits"]
     assert "cost " in out

@@ -110,8 +110,53 @@ def test_all_rows_that_cannot_be_read_are_listed_at_once():
     assert "rows left out, because they cannot be read: 3" in reading.notes
     with pytest.raises(InputError, match=r"3 rows cannot be read: row 9 .*row 11 "):
         load(book, allow_unreadable=False)
-    with pytest.raises(InputError, match="4 rows cannot be read"):  # of seven
+    with pytest.raises(InputError, match="3 rows cannot be read"):  # of five
         load(book_of(("Lieferungen", [*TABLE[:-1], *BAD])))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["Summe", None, None, 36.5, None],
+        ["Gesamt:", "", "", "28,5 kg", "3 Kunden"],
+        ["Stand: 18.11.2026, Frau Krüger"],
+    ],
+)
+def test_sums_and_remarks_below_the_table_are_no_customers(row):
+    """They are left out without a question, and a note names them."""
+    reading = load(book_of(("Lieferungen", [*TABLE, [], row])))
+    assert reading.instance.names == ("Ada", "Bob", "Cay")
+    assert reading.doubts == []
+    assert f"row 10 is not a customer: {row[0]!r}" in reading.notes
+
+
+def test_a_customer_is_not_taken_for_a_sum_or_a_remark():
+    """A customer called Total is one; a name without anything else is asked about."""
+    total = ["Total", 51.06, 13.75, 4, None]
+    alone = ["Dora", None, None, None, None]
+    reading = load(book_of(("Lieferungen", [*TABLE, alone, total])))
+    assert reading.instance.names == ("Ada", "Bob", "Cay", "Total")
+    assert [doubt.row for doubt in reading.doubts] == [9]
+    station = ["Total", None, None, 4, "Hauptstraße 5"]
+    assert [d.row for d in load(book_of(("L", [*TABLE, station]))).doubts] == [9]
+
+
+def test_a_row_without_a_place_is_named_with_its_address():
+    """Otherwise nobody knows where to put it on the map."""
+    table = (
+        "Kunde;Straße;PLZ/Ort;Koordinaten;Menge\nLager;Hof 1;01067 Dresden;51, 13;\n"
+    )
+    table += "Ada;Weg 2;01069 Dresden;51.1, 13;2\nBob;Weg 3;01069 Dresden;k.A.;2\n"
+    (doubt,) = load(table).doubts
+    said = "row 4 (Bob): Koordinaten is 'k.A.', not a finite number; the address is "
+    assert doubt.text == f"{said}'Weg 3, 01069 Dresden'"
+
+
+def test_headings_are_listed_once():
+    """A column of both coordinates is one heading to choose from."""
+    with pytest.raises(TableError) as caught:
+        load("Kunde;Koordinaten;Paletten\nLager;51, 13;\nAda;51.1, 13;2\n")
+    assert caught.value.headings == ["Kunde", "Koordinaten", "Paletten"]
 
 
 def test_cells_can_be_corrected():

@@ -15,6 +15,7 @@ from fixedfleet import InputError, Instance, MissingPackageError, Plan
 from fixedfleet.files import (
     Dialect,
     ReadOptions,
+    parse,
     read,
     read_file,
     read_plan,
@@ -148,7 +149,8 @@ def test_two_columns_with_one_heading_both_travel(load):
         ("3,4,1", "3,,1", "row 3 (Ada): y is empty"),
         ("3,4,1", "3,4,-1", "row 3 (Ada): demand is -1, not at least 0"),
         ("3,4,1", "3,4,", "row 3 (Ada): demand is empty, and only the depot has no"),
-        ("3,4,1", "3,4", "row 3: 3 cells, but 4 headings"),
+        ("3,4,1", "3,4", "row 3 (Ada): demand is empty, and only the depot has no"),
+        ("3,4,1", "3,4,1,2", "row 3: 5 cells, but 4 headings"),
         ("3,4,1", "3,4,a 12", "row 3 (Ada): demand is 'a 12', not a finite number"),
         ("0,0,0", "0,,0", "row 2: y is empty; this row is the depot"),
         ("0,0,0", "0,0,4", "row 2 is the depot and has demand 4, not 0: put"),
@@ -410,6 +412,27 @@ def test_a_sign_between_thousands_is_never_guessed(load, wrong, demand, other, v
         assert load(text)[0].demands[0] == value
 
 
+def test_thousands_among_points_of_coordinates(load, wrong):
+    """Points in coordinates do not tell what 1.250 kg means; other weights do."""
+    text = "lat;lon;Menge\n51.0634;13.7;\n51.1;13.8;1.250\n51.2;13.9;650\n"
+    said = "row 3: Menge is '1.250', which could be a decimal number or a thousand"
+    assert wrong(text).startswith(said)
+    instance, _ = load(text.replace("650", "6.5"))
+    assert instance.demands.tolist() == [1.25, 6.5]
+
+
+def test_thousands_in_excel(tmp_path):
+    """A cell that holds a number is certain; the text 1.250 kg is not."""
+    rows = [["x", "y", "demand"], [0, 0, None], [1, 1, 1.125], [2, 2.5, "1.250 kg"]]
+    path = tmp_path / "x.xlsx"
+    path.write_bytes(sheet_of(rows))
+    with pytest.raises(InputError, match=r"row 4: demand is '1\.250 kg', which could"):
+        read(path, 2, capacity=9)
+    rows[3][2] = "1,25 kg"
+    path.write_bytes(sheet_of(rows))
+    assert read(path, 2, capacity=9).demands.tolist() == [1.125, 1.25]
+
+
 def test_degrees_are_never_thousands(load):
     """A latitude with a point is a latitude, whatever the other numbers look like."""
     instance, _ = load("lat;lon;Menge\n51.345;12.345;\n51.346;12.346;1,5\n")
@@ -435,6 +458,41 @@ def test_a_plan_opens_in_the_excel_that_wrote_the_customers(tmp_path):
     assert read_plan(tmp_path / "p.csv") == plan
     write_plan(plan, reading.instance, tmp_path / "p.csv")
     assert b"66.4,50.9487,6.9568,Eigelstein 87" in (tmp_path / "p.csv").read_bytes()
+
+
+@pytest.mark.parametrize("extension", ["csv", "xlsx"])
+def test_a_plan_in_german_is_read_again(extension, tmp_path):
+    """All headings are German, and stops are still found by name and place."""
+    table = "x,y,Menge,name,Stop,von\n0,0,,hub,,\n1,1,2,Ada,a,9:00\n2,2,3,Bob,b,\n"
+    options = ReadOptions(vehicles=2, capacity=9, speed=60)
+    instance = parse(table, options).instance
+    path = tmp_path / f"p.{extension}"
+    write_plan(Plan([[2]]), instance, path, language="de")
+    first, bob, ada = cells_of(path)
+    assert [str(cell) for cell in first] == [
+        *("Tour", "Stopp", "lfd. Nr.", "Name", "Menge", "Ankunft", "Beginn", "Abfahrt"),
+        *("Lieferfenster", "x", "y", "Stop 2"),
+    ]
+    assert (ada[0], ada[8]) == ("nicht beliefert", "ab 09:00")
+    assert bob[3] == "Bob"
+    other = parse(table.replace("1,1,2,Ada", "1,1,2,Abe"), options).instance
+    assert read_plan(path, other) == Plan([[2]])
+    turned = "\n".join([*table.split("\n")[:2], *table.split("\n")[3:1:-1]])
+    assert read_plan(path, parse(turned, options).instance) == Plan([[1]])
+
+
+def test_the_totals_of_a_plan_in_german(tmp_path):
+    """The second sheet is German, too, with units and the kind of the length."""
+    options = ReadOptions(vehicles=4, capacity=950, detour=1.3)
+    instance = read_file(EXAMPLE, options).instance
+    write_plan(Plan([[4, 1]]), instance, tmp_path / "p.xlsx", language="de")
+    sheet = openpyxl.load_workbook(tmp_path / "p.xlsx")["Touren"]
+    head, *_, last = sheet.iter_rows(values_only=True)
+    assert head == (
+        *("Tour", "Stopps", "Ladung (kg)", "Kapazität", "frei"),
+        "Strecke (km, Luftlinie mal 1,3)",
+    )
+    assert last[:2] == ("alle", 2)
 
 
 @pytest.mark.parametrize("extension", ["csv", "xlsx"])

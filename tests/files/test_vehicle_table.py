@@ -48,6 +48,27 @@ def test_a_german_table_of_vehicles_is_read():
     assert notes == ["columns of the vehicles ignored: TÜV"]
 
 
+def test_drivers_shifts_and_sums_of_a_fuhrpark():
+    """Driver and number plate are one name, and the sum is not a vehicle."""
+    table = (
+        "Fuhrpark 2026\n\nKennzeichen;Fahrer;Nutzlast (kg);Schicht von;Schicht bis\n"
+        "DD-HF 1;Emil;1400;6:00;15:00\nDD-HF 2;;850;6:30;14:00\nSumme;;2250;;\n"
+    )
+    types, notes = parse_vehicle_types(table)
+    assert types == [
+        ff.VehicleType(name="Emil (DD-HF 1)", capacity=1400, shift=(360, 900)),
+        ff.VehicleType(name="DD-HF 2", capacity=850, shift=(390, 840)),
+    ]
+    assert notes == []
+
+
+def test_a_capacity_that_may_be_a_thousand_is_not_guessed():
+    """1.400 kg is not a van for 1.4 kg."""
+    said = r"row 2 of the vehicles: Zuladung is '1\.400 kg', which could be"
+    with pytest.raises(ff.InputError, match=said):
+        parse_vehicle_types("Fahrzeug;Zuladung\nSprinter;1.400 kg\nCaddy;650 kg\n")
+
+
 def test_a_fleet_that_is_written_is_read_again():
     """Excel and CSV hold all of a vehicle type."""
     types, _ = parse_vehicle_types(GERMAN)
@@ -117,6 +138,18 @@ def test_a_sheet_of_vehicles_without_capacities_is_not_used():
     content = format_excel(STOPS, {"Fuhrpark": [["driver", "phone"], ["Anna", "1"]]})
     reading = parse(content, ReadOptions(vehicles=2, capacity=20))
     assert any("sheet 'Fuhrpark' is not used: no column" in n for n in reading.notes)
+
+
+def test_a_fault_in_the_sheet_of_vehicles_is_a_doubt():
+    """The fleet would be missed in silence otherwise."""
+    vans = [["Fahrzeug", "Zuladung"], ["Sprinter", "1.400 kg"], ["Caddy", "650 kg"]]
+    content = format_excel(STOPS, {"Fuhrpark": vans})
+    reading = parse(content, ReadOptions(allow_missing=True, speed=30))
+    (doubt,) = reading.doubts
+    assert doubt.kind == "fleet"
+    said = "sheet 'Fuhrpark' is not used: row 2 of the vehicles: Zuladung is '1.400 kg'"
+    assert doubt.text.startswith(said)
+    assert {*reading.missing} == {"vehicles", "capacity"}
 
 
 def test_columns_of_times_and_priority_are_read():
@@ -202,6 +235,15 @@ def test_a_plan_keeps_its_vehicle_types_in_every_file(extension, tmp_path):
     plan = ff.Plan([[2], [1, 3]], [0, 1])
     ff.write_plan(plan, instance, tmp_path / f"plan{extension}")
     assert ff.read_plan(tmp_path / f"plan{extension}", instance) == plan
+
+
+def test_routes_for_navigation_have_the_names_of_vehicles(tmp_path):
+    """Two vehicles of one type are told apart by the numbers of their tours."""
+    instance = parse(format_excel(STOPS, {"vehicles": VANS})).instance
+    ff.write_plan(ff.Plan([[2], [1, 3]], [0, 1]), instance, tmp_path / "p.gpx")
+    text = (tmp_path / "p.gpx").read_text()
+    assert "<rte><name>Tour 1, small</name>" in text
+    assert "<rte><name>Tour 2, large</name>" in text
 
 
 def test_a_plan_as_a_table_has_vehicles_and_times():

@@ -168,6 +168,20 @@ def test_a_stop_waits_for_a_good_plan(square, monkeypatch):
     assert reports.stop()
 
 
+def test_a_search_that_reports_no_plan_can_be_stopped(square, monkeypatch):
+    """With a fleet that is too small, Stop keeps the partial plan after 3 seconds."""
+    now = [100.0]
+    monkeypatch.setattr(planner.time, "monotonic", lambda: now[0])
+    call = SimpleNamespace(send=lambda _: None, ending=lambda: True)
+    reports = planner._Reports(planner.Order(square, bare_request(), []), call)
+    now[0] += 60  # code is compiled
+    assert not reports.stop()
+    now[0] += 2.9
+    assert not reports.stop()
+    now[0] += 0.2
+    assert reports.stop()
+
+
 def test_a_search_can_be_followed_and_cancelled(server, example):
     """Improvements arrive while the search runs; cancelling keeps the best plan."""
     with server.client() as client:

@@ -518,6 +518,20 @@ def test_a_plan_is_downloaded_for_navigation(client):
     assert client.post("/plans", json={**asked, "date": "heute"}).status_code == 422
 
 
+def test_a_plan_is_downloaded_in_german(client):
+    """A German plan has German headings only, and no column twice."""
+    table = "name;lat;lon;Menge\nLager;51;13;\nAda;51,1;13,1;2\n"
+    asked = {"text": table, "vehicles": 1, "capacity": 2, "vehicle_names": ["Anna"]}
+    plan = client.post("/plans", json={**asked, "wait": 30}).json()
+    query = "decimal=,&language=de"
+    text = client.get(f"/plans/{plan['id']}/plan.csv?{query}").text
+    head, ada = text.removeprefix("\ufeff").splitlines()
+    assert head == "Tour;Stopp;lfd. Nr.;Name;Menge;Breite;Länge;Fahrzeug"
+    assert ada == "1;1;1;Ada;2;51,1;13,1;Anna"
+    wrong = client.get(f"/plans/{plan['id']}/plan.csv?language=fr")
+    assert wrong.status_code == 422
+
+
 def test_only_finished_plans_can_be_downloaded(client, order):
     """A plan that failed or is not finished has no file."""
     failed = client.post("/plans", json=order("fail")).json()["id"]

@@ -32,6 +32,7 @@ from fixedfleet.files import (
 )
 from fixedfleet.files.excel import OTHER_TABLES, format_excel
 from fixedfleet.files.npz_files import LabelFile
+from fixedfleet.files.plan_words import Language, translate
 from fixedfleet.files.reading import Reading, ReadOptions
 from fixedfleet.files.table import Dialect, format_csv
 from fixedfleet.files.text import decode, read_bytes
@@ -54,6 +55,7 @@ __all__ = [
     "PLAN_EXTENSIONS",
     "Dialect",
     "LabelFile",
+    "Language",
     "ReadOptions",
     "Reading",
     "format_plan",
@@ -350,6 +352,7 @@ def write_plan(
     dialect: Dialect | None = None,
     *,
     lines: Sequence[NDArray[np.float64]] = (),
+    language: Language = "en",
 ) -> None:
     """
     Write a plan to a .sol, .json, .csv, .xlsx or .gpx file.
@@ -369,11 +372,13 @@ def write_plan(
         For .gpx: the line of each tour along the roads, as
         :func:`fixedfleet.roads.road_lines` returns them. Default: a .gpx file has no
         lines, only the stops.
+    language
+        The language of the headings in .csv and .xlsx: "en" or "de".
     """
     with _naming(path):
         _choose(path, dict.fromkeys(PLAN_EXTENSIONS), "a plan")
         extension = Path(path).suffix.lower()
-        _write(path, format_plan(plan, instance, extension, dialect, lines))
+        _write(path, format_plan(plan, instance, extension, dialect, lines, language))
 
 
 def format_plan(
@@ -382,6 +387,7 @@ def format_plan(
     extension: str,
     dialect: Dialect | None = None,
     lines: Sequence[NDArray[np.float64]] = (),
+    language: Language = "en",
 ) -> str | bytes:
     """Return a plan as the content of a .sol, .json, .csv, .xlsx or .gpx file."""
     plan.require_known(instance)
@@ -391,9 +397,10 @@ def format_plan(
         return json_files.format_plan(plan, instance)
     if extension == ".gpx":
         return gpx_files.format_plan(plan, instance, lines=lines)
-    rows = table_files.plan_rows(plan, instance)
+    rows = table_files.plan_rows(plan, instance, language)
     if extension == ".xlsx":
-        return format_excel(rows, {"tours": table_files.total_rows(plan, instance)})
+        totals = table_files.total_rows(plan, instance, language)
+        return format_excel(rows, {translate("tours", language): totals})
     return format_csv(rows, dialect or Dialect())
 
 

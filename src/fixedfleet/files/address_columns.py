@@ -16,6 +16,7 @@ __all__ = [
     "Geocode",
     "Place",
     "add_coordinates",
+    "addresses_of",
     "has_addresses",
     "place_rows",
 ]
@@ -30,7 +31,8 @@ ADDRESS_HEADINGS = {
     "house": ("house number", "house no", "hausnummer", "hausnr", "haus-nr", "hnr"),
     "postcode": ("postcode", "postal code", "zip", "zip code", "zipcode", "plz",
                  "postleitzahl"),
-    "town": ("town", "city", "ort", "stadt", "wohnort", "ortschaft", "gemeinde"),
+    "town": ("town", "city", "ort", "stadt", "wohnort", "ortschaft", "gemeinde",
+             "plz/ort", "plz ort", "plz, ort", "plz und ort"),
     "country": ("country", "land"),
 }  # fmt: skip
 # A table has addresses if it has all columns of one of these sets.
@@ -77,7 +79,7 @@ def place_rows(table: Table, geocode: Geocode) -> dict[int, tuple[str, str]]:
     or is doubtful. The remark says why.
     """
     lat, lon = table.column("lat").cells, table.column("lon").cells
-    addresses = _addresses(table)
+    addresses = addresses_of(table)
     rows = [
         row
         for row, address in enumerate(addresses)
@@ -95,7 +97,7 @@ def place_rows(table: Table, geocode: Geocode) -> dict[int, tuple[str, str]]:
     return remarks
 
 
-def _addresses(table: Table) -> list[str]:
+def addresses_of(table: Table) -> list[str]:
     """
     Return the address of each row on one line.
 

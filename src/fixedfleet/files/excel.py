@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     # For each row: its number, the texts of its cells, and the texts that Excel shows.
     Rows = Iterator[tuple[int, list[str], list[str]]]
 
-__all__ = ["OTHER_TABLES", "Sheet", "excel_sheets", "format_excel", "is_excel"]
+__all__ = [
+    "OTHER_TABLES",
+    "NumberText",
+    "Sheet",
+    "excel_sheets",
+    "format_excel",
+    "is_excel",
+]
 
 # The error messages for tables that cannot be read, by extension.
 OTHER_TABLES = {
@@ -65,6 +72,16 @@ def is_excel(data: bytes) -> bool:
             f"at most {_MOST / 1e6:,.0f} MB are read: is this the right file?"
         )
     return True
+
+
+class NumberText(str):
+    """
+    The text of a cell that holds a number, with a decimal point.
+
+    A cell that holds the text 1.250 may mean 1250; one that holds a number does not.
+    """
+
+    __slots__ = ()
 
 
 class Sheet(NamedTuple):
@@ -115,7 +132,7 @@ def _cell_text(value: Any) -> str:
     if value is None:
         return ""
     is_plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return format_number(value) if is_plain else str(value)
+    return NumberText(format_number(value)) if is_plain else str(value)
 
 
 def format_excel(

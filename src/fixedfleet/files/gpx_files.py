@@ -33,14 +33,17 @@ def format_plan(
     """
     Return a plan as GPX: a route for each tour, from the depot to its stops and back.
 
-    ``names`` are the names of the vehicles, one per tour. Default: Tour 1, Tour 2 and
-    so on. ``lines`` are the lines of the tours along the roads; each line becomes a
-    track.
+    ``names`` are the names of the vehicles, one per tour. By default, a tour has the
+    name of its vehicle type. ``lines`` are the lines of the tours along the roads; each
+    line becomes a track.
 
     InputError is raised if the instance has no latitudes and longitudes.
     """
     if instance.metric not in ("great_circle", "road"):
         raise InputError("GPX needs latitudes and longitudes: write .csv or .json")
+    if not any(names or []) and instance.vehicle_types is not None:
+        kinds = enumerate(plan.types(instance), 1)
+        names = [f"Tour {n}, {one.name}" if one.name else "" for n, one in kinds]
     said = [*(names or []), *[""] * plan.vehicles][: plan.vehicles]
     titles = [_text(name or f"Tour {number}") for number, name in enumerate(said, 1)]
     rows = []

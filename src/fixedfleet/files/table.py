@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fixedfleet.errors import InputError
-from fixedfleet.files.excel import excel_sheets, is_excel
+from fixedfleet.files.excel import NumberText, excel_sheets, is_excel
 from fixedfleet.files.text import (
     check_storable,
     decode,
@@ -34,6 +34,7 @@ __all__ = [
     "Quantity",
     "Table",
     "TableError",
+    "bare_heading",
     "format_csv",
     "list_headings",
     "read_table",
@@ -70,6 +71,11 @@ _DEGREES = re.compile(
     r"([NSEWO]?)",
     re.IGNORECASE,
 )
+# A cell that says that the numbers beside it are sums, and one with such a number.
+_SUM = re.compile(
+    r"(zwischen|gesamt)?summen?|(ins)?gesamt|(sub|grand )?totals?|sum", re.IGNORECASE
+)
+_NUMBER_OF_SUM = re.compile(r"=|[\d.,\s]*\d\D{0,10}")
 _LONGEST = 60  # a longer cell is not searched for a number with a unit
 _HEAD_ROWS = 15  # the headings are sought in this many rows that are not empty
 
@@ -110,7 +116,7 @@ class TableError(InputError):
         depots: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
-        self.headings = [heading for heading in headings if heading]
+        self.headings = list(dict.fromkeys(filter(None, headings)))
         self.columns = {n: headings[place] for n, place in (places or {}).items()}
         self.sheets, self.depots = list(sheets), list(depots)
 
@@ -145,8 +151,11 @@ class Table:
     places: dict[str, int]  # position of each recognised column, by its name
     dialect: Dialect
     decimals: set[str]  # the decimal signs that certainly occur in the table
+    # The decimal signs of amounts, which may also have a sign between thousands.
+    amount_decimals: set[str]
     notes: list[str]  # on how the file was read
     sheets: list[str] = field(default_factory=list)  # visible sheets, if several
+    by_commas: bool = False  # whether commas separate cells; decimals have a point then
 
     def column(self, name: str) -> Column:
         """Return a column by name, with empty cells if the table lacks it."""
@@ -163,18 +172,30 @@ class Table:
         ]
         return replace(self, rows=[self.rows[i] for i in places], columns=columns)
 
+    def is_sum(self, place: int) -> bool:
+        """Return whether a row has the word sum, or total, and otherwise numbers."""
+        cells = [c.cells[place].strip()[:_LONGEST] for c in self.columns]
+        texts = [c.rstrip(":") for c in cells if c and not _NUMBER_OF_SUM.fullmatch(c)]
+        return bool(texts) and all(map(_SUM.fullmatch, texts))
+
     def quantity(self, text: str, what: str) -> Quantity:
         """
         Return the number in a cell, with its unit; ``what`` starts the error message.
 
-        If other numbers of the table have a decimal comma, 1.250 may mean 1.25 or 1250
-        and is refused.
+        1.250 may mean 1.25 or 1250. It is refused if other numbers have a decimal
+        comma, and if no other amount tells the decimal sign of a table that may be
+        German.
         """
+        if isinstance(text, NumberText):
+            return Quantity(to_number(text, what), "", False)
         plain = text.strip().translate(_BLANKS)
         found = _QUANTITY.fullmatch(plain) if len(plain) <= _LONGEST else None
         digits = plain if found is None else found[2]
         doubtful = _DOUBTFUL.fullmatch(digits)
-        if doubtful and self.decimals - {doubtful[1]}:
+        if doubtful and (
+            self.decimals - {doubtful[1]}
+            or not (self.by_commas or self.amount_decimals)
+        ):
             raise InputError(
                 f"{what} is {shorten(plain)}, which could be a decimal number or a "
                 "thousand and more: write it without a sign between thousands"
@@ -226,6 +247,7 @@ def read_table(
     names: Mapping[str, str],
     *,
     numbers: Collection[str],
+    amounts: Collection[str] = (),
     needed: Sequence[Collection[str]] = (),
     chosen: Mapping[str, str] | None = None,
     sheet: str | None = None,
@@ -245,6 +267,8 @@ def read_table(
         The headings to recognise, in lower case, each with the name of its column.
     numbers
         Names of the columns that hold numbers.
+    amounts
+        Those of them that may have a sign between thousands.
     needed
         Sets of columns. The sheet to read is the one that has all columns of one of
         these sets.
@@ -291,6 +315,7 @@ def read_table(
     ]
     of_numbers = [columns[places[name]] for name in numbers if name in places]
     decimals = _decimals(cell for column in of_numbers for cell in column.cells)
+    of_amounts = [columns[places[name]] for name in amounts if name in places]
     return Table(
         head.comments,
         [number for number, _, _ in taken],
@@ -298,8 +323,10 @@ def read_table(
         places,
         Dialect() if delimiter is None else _dialect(delimiter, decimals),
         decimals,
+        _decimals(cell for column in of_amounts for cell in column.cells),
         notes,
         sheets,
+        by_commas=delimiter == ",",
     )
 
 
@@ -478,8 +505,10 @@ def _places(
 
 def list_headings(headings: Sequence[str]) -> str:
     """Return a clause that lists the headings of a table, for a message."""
-    more = ["…"] if len(headings) > _MOST_LISTED else []
-    listed = [*map(shorten, headings[:_MOST_LISTED]), *more]
+    # A column with both coordinates has been made two columns of the same heading.
+    different = list(dict.fromkeys(headings))
+    more = ["…"] if len(different) > _MOST_LISTED else []
+    listed = [*map(shorten, different[:_MOST_LISTED]), *more]
     return f"the headings are {', '.join(listed)}"
 
 
@@ -502,14 +531,14 @@ def _place(
 
 def _trim(cells: list[str], width: int, row: int) -> list[str]:
     """
-    Return the first ``width`` cells of a row; ``width`` is the number of headings.
+    Return as many cells of a row as there are headings, which is ``width``.
 
-    Raise InputError if there are fewer cells, or if further cells are not empty.
-    ``row`` is the row's number, for the message.
+    Missing cells are empty. Raise InputError if further cells are not empty. ``row`` is
+    the row's number, for the message.
     """
-    if len(cells) < width or any(cell.strip() for cell in cells[width:]):
+    if any(cell.strip() for cell in cells[width:]):
         raise InputError(f"row {row}: {len(cells)} cells, but {width} headings")
-    return cells[:width]
+    return [*cells[:width], *[""] * (width - len(cells))]
 
 
 def _decimals(cells: Iterable[str]) -> set[str]:
@@ -520,6 +549,8 @@ def _decimals(cells: Iterable[str]) -> set[str]:
     """
     found = set()
     for cell in cells:
+        if isinstance(cell, NumberText):  # its point is not the sign of the writer
+            continue
         plain = cell.strip().translate(_BLANKS)
         if len(plain) <= _LONGEST and (quantity := _QUANTITY.fullmatch(plain)):
             plain = quantity[2]

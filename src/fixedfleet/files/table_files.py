@@ -12,10 +12,12 @@ from fixedfleet.files.address_columns import (
     ADDRESS_HEADINGS,
     ADDRESS_SETS,
     add_coordinates,
+    addresses_of,
     has_addresses,
     place_rows,
 )
 from fixedfleet.files.excel import format_excel
+from fixedfleet.files.plan_words import to_english, translate
 from fixedfleet.files.reading import build_reading
 from fixedfleet.files.stops import (
     Stop,
@@ -27,6 +29,7 @@ from fixedfleet.files.stops import (
 from fixedfleet.files.table import (
     Column,
     TableError,
+    bare_heading,
     format_csv,
     list_headings,
     read_table,
@@ -46,12 +49,13 @@ from fixedfleet.files.vehicle_table import (
     vehicle_rows,
 )
 from fixedfleet.plan import Plan
-from fixedfleet.wording import describe_lines, length_unit
+from fixedfleet.wording import describe_lines, length_unit, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from fixedfleet.distances import Metric
+    from fixedfleet.files.plan_words import Language
     from fixedfleet.files.reading import Reading, ReadOptions
     from fixedfleet.files.table import Table
     from fixedfleet.instance import Instance
@@ -86,8 +90,11 @@ _HEADINGS = {
     **ADDRESS_HEADINGS,
     "minutes": ("minutes", "service", "service time", "service minutes", "minuten",
                 "standzeit", "entladezeit", "servicezeit", "stoppzeit"),
-    "from": ("from", "earliest", "von", "frühestens", "fruehestens"),
-    "to": ("to", "latest", "until", "bis", "spätestens", "spaetestens"),
+    "from": ("from", "earliest", "von", "ab", "frühestens", "fruehestens",
+             "lieferung ab", "lieferung von", "anlieferung ab", "anlieferung von",
+             "lieferzeit von", "lieferzeit ab"),
+    "to": ("to", "latest", "until", "bis", "spätestens", "spaetestens",
+           "lieferung bis", "anlieferung bis", "lieferzeit bis"),
     "window": ("window", "time window", "delivery window", "delivery time",
                "lieferfenster", "zeitfenster", "lieferzeit", "anlieferzeit",
                "anlieferfenster"),
@@ -95,7 +102,8 @@ _HEADINGS = {
 }  # fmt: skip
 COLUMNS = tuple(_HEADINGS)
 _NAMES = {heading: column for column in COLUMNS for heading in _HEADINGS[column]}
-_NUMBERS = ("x", "y", "lat", "lon", "coordinates", "demand", "capacity")
+_AMOUNTS = ("x", "y", "demand", "capacity")  # degrees are never thousands
+_NUMBERS = ("lat", "lon", "coordinates", *_AMOUNTS)
 _AXES = (("lat", "lon"), ("x", "y"))
 _NEEDED = [{*pair, "demand"} for pair in (*_AXES, ("coordinates",))]
 _NEEDED_WITH_ADDRESSES = [*_NEEDED, *({*few, "demand"} for few in ADDRESS_SETS)]
@@ -121,6 +129,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         content,
         _NAMES,
         numbers=_NUMBERS,
+        amounts=_AMOUNTS,
         needed=_NEEDED if options.geocode is None else _NEEDED_WITH_ADDRESSES,
         chosen=_chosen(options.columns),
         sheet=options.sheet,
@@ -133,6 +142,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         add_coordinates(table)
     axes, metric = _axes(table)
     _correct(table, options.corrections)
+    table = _without_remarks(table, axes)
     remarks = {}
     if by_address and options.geocode is not None:
         remarks = place_rows(table, options.geocode)
@@ -165,7 +175,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
         "length_unit": comments.get("length_unit", "").strip(),
         "columns": _further(table, axes, times.used),
         **times.fields,
-        **_fleet_of_sheet(content, options, table.notes),
+        **_fleet_of_sheet(content, options, table.notes, doubts),
     }
     for column, heading in options.columns.items():
         table.notes.append(f"column {shorten(heading)} is the {column}, as asked for")
@@ -266,6 +276,28 @@ def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None
             table.notes.append(f"row {row}: {heading} is {shorten(text)}, as asked for")
 
 
+def _without_remarks(table: Table, axes: Sequence[str]) -> Table:
+    """
+    Return the table without sums, and without remarks below the last customer.
+
+    A remark is a row with one cell only. Notes name the rows.
+    """
+    ignored: list[int] = []
+    filled = [
+        [cells[i].strip() for _, cells, _ in table.columns if cells[i].strip()]
+        for i in range(len(table.rows))
+    ]
+    for i in reversed(range(len(table.rows))):
+        placed = any(table.column(axis).cells[i].strip() for axis in axes)
+        below = len(ignored) == len(table.rows) - 1 - i
+        if not placed and (table.is_sum(i) or (below and len(filled[i]) == 1)):
+            ignored.append(i)
+    for i in reversed(ignored):
+        text = shorten(filled[i][0])
+        table.notes.append(f"row {table.rows[i]} is not a customer: {text}")
+    return table.only([i for i in range(len(table.rows)) if i not in set(ignored)])
+
+
 class _Rows:
     """The coordinates and demands of all rows, and why some rows cannot be read."""
 
@@ -279,6 +311,7 @@ class _Rows:
         self.table, self.axes, self._metric = table, axes, metric
         self.remarks = remarks  # (address, remark on its place) by position of the row
         self.names = table.column("name").shown
+        self.addresses = addresses_of(table)  # for messages about a place
         # For each row, the reasons why cells cannot be read, by column.
         self.faults: list[dict[str, str]] = [{} for _ in table.rows]
         # Notes on demands such as "ca. 40", by position of the row.
@@ -315,6 +348,10 @@ class _Rows:
         if self.demands[i] is None and "demand" not in self.faults[i]:
             heading = self.table.column("demand").heading
             said.append(f"{heading} is empty, and only the depot has no demand")
+        address = self.addresses[i]
+        is_placed = {*self.axes}.isdisjoint(self.faults[i])
+        if address and not is_placed and i not in self.remarks:
+            said.append(f"the address is {shorten(address, 60)}")
         return f"{self.named(i)}: {'; '.join(said)}" if said else ""
 
     def _read(
@@ -539,7 +576,7 @@ class _Times:
             )
         if field != "windows" or any(values):
             self.fields[field] = values
-        headings = " and ".join(self.table.column(name).heading for name in names)
+        headings = ", ".join(self.table.column(name).heading for name in names)
         said = "larger numbers are served first if vehicles are missing"
         words = {"priorities": f"priorities ({said})", "service_times": "service times"}
         self.table.notes.append(f"{words.get(field, field)} from column {headings}")
@@ -592,13 +629,14 @@ class _Times:
 
 
 def _fleet_of_sheet(
-    content: str | bytes, options: ReadOptions, notes: list[str]
+    content: str | bytes, options: ReadOptions, notes: list[str], doubts: list[Doubt]
 ) -> dict[str, Any]:
     """
     Return {"vehicle_types": types} from the sheet of an Excel file that has the fleet.
 
-    The result is empty if there is no such sheet, if it cannot be read, or if the
-    caller gives vehicle types. Notes on the sheet are added to ``notes``.
+    The result is empty if there is no such sheet, if it is not used, or if the caller
+    gives vehicle types. A note says that a sheet without capacities is not used. A
+    sheet with a fault is added to ``doubts``, because its fleet would be missed.
     """
     sheet = find_fleet_sheet(content)
     if sheet is None or options.vehicle_types is not None:
@@ -606,7 +644,11 @@ def _fleet_of_sheet(
     try:
         types, further = parse_vehicle_types(content, sheet)
     except InputError as error:
-        notes.append(f"sheet {shorten(sheet)} is not used: {error}")
+        text = f"sheet {shorten(sheet)} is not used: {error}"
+        if isinstance(error, TableError):
+            notes.append(text)
+        else:
+            doubts.append(Doubt(kind="fleet", customers=[], text=text))
         return {}
     notes += [f"vehicle types from sheet {shorten(sheet)}", *further]
     return {"vehicle_types": types}
@@ -771,7 +813,7 @@ def _further_cells(instance: Instance, location: int) -> list[str]:
     return [texts[location] for texts in instance.columns.values()]
 
 
-def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
+def plan_rows(plan: Plan, instance: Instance, language: Language = "en") -> list[Row]:
     """
     Return a plan as a table: a row per stop, then the unserved customers.
 
@@ -792,11 +834,15 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
         point = instance.coordinates[customer] if axes else ()
         name, demand = instance.name_of(customer), instance.demands[customer - 1]
         further = _further_cells(instance, customer)
-        window = [] if instance.windows is None else [_window_text(instance, customer)]
-        cells = [tour, stop, customer, name, demand, *of_day, *window]
+        cells = [tour, stop, customer, name, demand, *of_day]
+        if instance.windows is not None:
+            cells.append(_window_text(instance, customer, language))
         return [*cells, *point, *further]
 
-    rows: list[Row] = [[*own, *_further_headings(instance, own)]]
+    written = [translate(word, language) for word in own]
+    # No further column may be taken for one of a plan's own, in any language.
+    further = _further_headings(instance, [*own, *written])
+    rows: list[Row] = [[*written, *further]]
     vehicles = vehicle_names(plan, instance)
     times = plan.timetable(instance) if timed else None
     clock = instance.clock
@@ -808,21 +854,25 @@ def plan_rows(plan: Plan, instance: Instance) -> list[Row]:
                 of_day += map(clock, (stop.arrival, stop.begin, stop.departure))
             rows.append(row(number, place + 1, customer, of_day))
     empty: Row = [""] * (typed + 3 * timed)
-    rows += [row(_UNSERVED, "", c, empty) for c in plan.unserved(instance)]
+    unserved = translate(_UNSERVED, language)
+    rows += [row(unserved, "", c, empty) for c in plan.unserved(instance)]
     return rows
 
 
-def _window_text(instance: Instance, customer: int) -> str:
+def _window_text(instance: Instance, customer: int, language: Language) -> str:
     """Return the window of a customer, such as 08:00-12:00; "" if it is open."""
     if instance.windows is None:
         return ""
     begin, end = instance.windows[customer - 1].tolist()
     if math.isinf(end):
-        return f"from {instance.clock(begin)}" if begin else ""
+        word = translate("from", language)
+        return f"{word} {instance.clock(begin)}" if begin else ""
+    if not begin:
+        return f"{translate('until', language)} {instance.clock(end)}"
     return f"{instance.clock(begin)}-{instance.clock(end)}"
 
 
-def total_rows(plan: Plan, instance: Instance) -> list[Row]:
+def total_rows(plan: Plan, instance: Instance, language: Language = "en") -> list[Row]:
     """
     Return a row per tour with its stops, load and length, and a last row with totals.
 
@@ -831,22 +881,39 @@ def total_rows(plan: Plan, instance: Instance) -> list[Row]:
     """
     loads, lengths = plan.loads(instance), plan.tour_lengths(instance)
     rooms, unit = [one.capacity for one in plan.types(instance)], instance.unit
-    said = ", ".join(filter(None, (length_unit(instance), describe_lines(instance))))
-    way = f"length ({said})" if said else "length"
-    amount = f"load ({unit})" if unit else "load"
+    lines = _lines_text(instance, language)
+    said = ", ".join(filter(None, (length_unit(instance), lines)))
     further = _totals_of_day(plan, instance)
-    own: Row = ["tour", "stops", amount, "capacity", "room left", way]
-    rows: list[Row] = [[*own, *further]]
+    own = ["tour", "stops", "load", "capacity", "room left", "length"]
+    units = {"load": unit, "length": said}
+    rows: list[Row] = [
+        [
+            with_unit(translate(word, language), f"({units[word]})")
+            if units.get(word)
+            else translate(word, language)
+            for word in (*own, *further)
+        ]
+    ]
     tours = zip(plan, loads, rooms, lengths, strict=True)
     for number, (tour, load, room, length) in enumerate(tours, 1):
         left = _difference(room, load)
         cells: Row = [number, len(tour), load, room, left, round(length, 3)]
         rows.append([*cells, *(column[number - 1] for column in further.values())])
     all_room, all_load = math.fsum(rooms), math.fsum(loads)
-    sums: Row = ["all", sum(map(len, plan)), all_load, all_room]
+    sums: Row = [translate("all", language), sum(map(len, plan)), all_load, all_room]
     sums += [_difference(all_room, all_load), round(sum(lengths), 3)]
     rows.append([*sums, *(column[-1] for column in further.values())])
     return rows
+
+
+def _lines_text(instance: Instance, language: Language) -> str:
+    """Return how lengths are measured, such as "straight line times 1.3"."""
+    lines, *factor = describe_lines(instance).split(" times ")
+    if not lines:
+        return ""
+    between = f" {translate('times', language)} "
+    text = between.join([translate(lines, language), *factor])
+    return text.replace(".", ",") if language == "de" else text
 
 
 def _totals_of_day(plan: Plan, instance: Instance) -> dict[str, Row]:
@@ -876,24 +943,27 @@ def _difference(room: float, load: float) -> float:
 
 def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     """
-    Read a plan from the columns tour, stop and customer.
+    Read a plan from the columns tour, stop and customer, in English or German.
 
     With an instance, the other columns identify the customer of each stop
     (:func:`fixedfleet.files.stops.plan_of`).
     """
     names = ("tour", "stop", "customer")
-    table = read_table(
-        content, {name: name for name in names}, numbers=names, needed=[names]
-    )
+    known = {name: name for name in names}
+    known |= {bare_heading(translate(name, "de")): name for name in names}
+    table = read_table(content, known, numbers=names, needed=[names])
     for name in names:
         if name not in table.places:
             raise InputError(f"no column {name!r} in the header of a plan")
-    others = [column for column in table.columns if column.heading not in names]
+    taken = [table.places[name] for name in names]
+    others = [column for i, column in enumerate(table.columns) if i not in taken]
+    if bare_heading(table.column("stop").heading) != "stop":  # a German plan
+        others = [one._replace(heading=to_english(one.heading)) for one in others]
     vehicles: dict[int, str] = {}  # by tour
     tours: dict[int, dict[int, Stop]] = {}
     columns = [table.column(name).cells for name in names]
     for i, (row, *cells) in enumerate(zip(table.rows, *columns, strict=True)):
-        if cells[0].strip() == _UNSERVED:
+        if to_english(cells[0]) == _UNSERVED:
             continue
         tour, stop, customer = (
             to_whole(cell, f"row {row}: {name}", least=int(name == "customer"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.errors import InputError
 from fixedfleet.files.excel import excel_sheets, is_excel
-from fixedfleet.files.table import list_headings, read_table
+from fixedfleet.files.table import TableError, list_headings, read_table
 from fixedfleet.files.text import to_whole
 from fixedfleet.files.times import format_time, parse_time, parse_window
 from fixedfleet.instance import VehicleType
@@ -32,7 +32,8 @@ _SHEETS = {SHEET, "fleet", "vehicle types", "fahrzeuge", "fuhrpark", "flotte"}
 # The headings by which each column is recognised, in lower case and without a unit.
 _HEADINGS = {
     "name": ("name", "type", "vehicle", "vehicle type", "fahrzeug", "fahrzeugtyp",
-             "typ", "bezeichnung", "kennzeichen", "fahrer", "driver"),
+             "typ", "bezeichnung", "kennzeichen"),
+    "driver": ("driver", "fahrer", "fahrerin", "fahrer/in"),
     "count": ("count", "number", "vehicles", "quantity", "anzahl", "stück", "stueck"),
     "capacity": ("capacity", "payload", "kapazität", "kapazitaet", "nutzlast",
                  "zuladung", "ladung"),
@@ -43,9 +44,10 @@ _HEADINGS = {
                           "kosten je km", "kosten pro km", "kosten/km", "€/km",
                           "kilometerkosten", "kilometersatz"),
     "from": ("from", "shift from", "start", "shift start", "von", "ab",
-             "schichtbeginn", "beginn", "arbeitsbeginn"),
-    "to": ("to", "until", "shift to", "end", "shift end", "bis", "schichtende", "ende",
-           "arbeitsende"),
+             "schichtbeginn", "schicht von", "schicht ab", "beginn", "arbeitsbeginn",
+             "dienstbeginn"),
+    "to": ("to", "until", "shift to", "end", "shift end", "bis", "schichtende",
+           "schicht bis", "ende", "arbeitsende", "dienstende"),
     "shift": ("shift", "working hours", "schicht", "arbeitszeit"),
 }  # fmt: skip
 _NAMES = {heading: column for column in _HEADINGS for heading in _HEADINGS[column]}
@@ -72,17 +74,22 @@ def parse_vehicle_types(
     if sheet is None:
         sheet = find_fleet_sheet(content)
     table = read_table(
-        content, _NAMES, numbers=_NUMBERS, needed=[("capacity",)], sheet=sheet
+        content,
+        _NAMES,
+        numbers=_NUMBERS,
+        amounts=_NUMBERS,
+        needed=[("capacity",)],
+        sheet=sheet,
     )
     if "capacity" not in table.places:
         headings = [column.heading for column in table.columns]
-        raise InputError(
+        raise TableError(
             f"no column 'capacity' for the vehicles: {list_headings(headings)}"
         )
     types = [
         _parse_row(table, place)
         for place in range(len(table.rows))
-        if table.column("capacity").cells[place].strip()
+        if table.column("capacity").cells[place].strip() and not table.is_sum(place)
     ]
     if not types:
         raise InputError("no vehicles: write a row with a capacity for each type")
@@ -108,7 +115,7 @@ def _parse_row(table: Table, place: int) -> VehicleType:
         return where + table.column(column).heading
 
     numbers = {
-        column: table.number(cell(column), said(column))
+        column: table.number(table.column(column).cells[place], said(column))
         for column in _NUMBERS
         if column != "count" and cell(column)
     }
@@ -122,7 +129,7 @@ def _parse_row(table: Table, place: int) -> VehicleType:
         raise InputError(f"{where}the shift has no end: write from and to")
     try:
         return VehicleType(
-            name=table.column("name").shown[place].strip(),
+            name=_name(*(table.column(c).shown[place] for c in ("driver", "name"))),
             count=to_whole(cell("count") or "1", said("count"), 1),
             shift=None if shift is None else (shift[0] or 0.0, shift[1] or 0.0),
             **numbers,
@@ -132,6 +139,12 @@ def _parse_row(table: Table, place: int) -> VehicleType:
         raise InputError(
             message if message.startswith(where) else where + message
         ) from None
+
+
+def _name(driver: str, vehicle: str) -> str:
+    """Return the name of a vehicle and its driver: Emil (DD-HF 101)."""
+    driver, vehicle = driver.strip(), vehicle.strip()
+    return f"{driver} ({vehicle})" if driver and vehicle else driver or vehicle
 
 
 def vehicle_rows(types: Sequence[VehicleType]) -> list[Row]:

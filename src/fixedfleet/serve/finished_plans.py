@@ -14,6 +14,7 @@ from fixedfleet import files
 from fixedfleet.documents import describe_plan, finite
 from fixedfleet.errors import InputError
 from fixedfleet.files import gpx_files
+from fixedfleet.files.plan_words import translate
 from fixedfleet.plan import Plan
 from fixedfleet.roads import RoadsError, road_lines, with_kept_roads
 from fixedfleet.serve import schema
@@ -85,6 +86,7 @@ def plan_file(
     format: FileFormat,
     dialect: files.Dialect,
     roads: RoadServer | None = None,
+    language: files.Language = "en",
 ) -> Response:
     """
     Return a plan as a file to download.
@@ -96,13 +98,15 @@ def plan_file(
     instance = _planned_for(document, instance_text, roads)
     plan = _plan_of(document)
     names = (document.get("edited") or document["request"]).get("vehicle_names", [])
-    instance = _with_vehicle_names(instance, plan, names)
+    instance = _with_vehicle_names(instance, plan, names, language)
     try:
         if format == "gpx":
             lines = _lines_of(plan, instance, roads)
             text: str | bytes = gpx_files.format_plan(plan, instance, names, lines)
         else:
-            text = files.format_plan(plan, instance, f".{format}", dialect)
+            text = files.format_plan(
+                plan, instance, f".{format}", dialect, language=language
+            )
     except InputError as error:
         raise ApiError(409, str(error)) from None
     name = re.sub(r"[^A-Za-z0-9]+", "-", instance.name)[:40].strip("-") or "plan"
@@ -122,12 +126,14 @@ def links_of(
     return tour_links(_plan_of(document), instance)
 
 
-def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Instance:
+def _with_vehicle_names(
+    instance: Instance, plan: Plan, names: list[str], language: files.Language
+) -> Instance:
     """
     Return the instance with a column that names the vehicle of each customer.
 
     ``names`` are the names of the vehicles, one per tour of the plan. If all are empty,
-    the instance is returned unchanged.
+    the instance is returned unchanged. ``language`` is that of the column's heading.
     """
     if not any(names):
         return instance
@@ -135,7 +141,8 @@ def _with_vehicle_names(instance: Instance, plan: Plan, names: list[str]) -> Ins
     for tour, name in zip(plan, names, strict=False):
         for customer in tour:
             texts[customer] = name
-    return replace(instance, columns={"vehicle": tuple(texts), **instance.columns})
+    heading = translate("vehicle", language)
+    return replace(instance, columns={heading: tuple(texts), **instance.columns})
 
 
 def plan_lines(

@@ -31,6 +31,9 @@ __all__ = ["Order", "RoadServer", "plan_order"]
 _INTERVAL = 0.125  # the least number of seconds between two reports
 # A search goes on for at least this many seconds after its first plan, which is poor.
 _LEAST = 1.0
+# If the fleet is too small, the search reports no plan. Then it goes on for at least
+# this many seconds after its beginning.
+_LEAST_UNREPORTED = 3.0
 
 
 class RoadServer(NamedTuple):
@@ -173,6 +176,7 @@ class _Reports:
         self._order, self._call = order, call
         self._begin = time.monotonic()
         self._last = -_INTERVAL
+        self._searching: float | None = None  # since when the search runs
         self._first: float | None = None  # when the first plan was found
         self._best: tuple[float, Plan] | None = None
         self._bound: float | None = None
@@ -195,9 +199,14 @@ class _Reports:
         The search calls this often.
         """
         self._report()
-        if self._first is None:
+        now = time.monotonic()
+        # All code has been loaded before this is called for the first time.
+        self._searching = now if self._searching is None else self._searching
+        if not self._call.ending():
             return False
-        return self._call.ending() and time.monotonic() - self._first >= _LEAST
+        if self._first is None:
+            return now - self._searching >= _LEAST_UNREPORTED
+        return now - self._first >= _LEAST
 
     def _report(self) -> None:
         seconds = time.monotonic() - self._begin

@@ -501,12 +501,15 @@ async def download_plan(
         Literal[".", ","],
         Query(description="decimal sign of CSV; with a comma, semicolons separate"),
     ] = ".",
+    language: Annotated[
+        files.Language, Query(description="language of the headings in CSV and Excel")
+    ] = "en",
 ) -> Response:
     """Download a finished plan: a table, JSON, GPX, or a VRPLIB solution."""
     plan, instance = await _finished(service, id)
     dialect = files.Dialect(";", ",") if decimal == "," else files.Dialect()
     return await run_in_threadpool(
-        plan_file, plan, instance, format, dialect, service.roads
+        plan_file, plan, instance, format, dialect, service.roads, language
     )
 
 

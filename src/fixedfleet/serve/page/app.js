@@ -405,6 +405,7 @@ function hear(name, data) {
     summary.status(t`Asking for roads: ${percent(data.done / data.total)}`);
   } else if (name === "verdict") {
     showVerdict(data, planWith);
+    if (data.status === "impossible") summary.searchPartly();
   } else if (name === "improved") {
     view.improve(data);
     if (data.cost !== null && performance.now() - told > TELLING) {

@@ -10,6 +10,7 @@ import { fromServer } from "./sentences.js";
 const MANY = 12; // a doubt about more rows has one choice for all of them
 const [KEEP, OUT, SWAP] = ["keep", "out", "swap"];
 const AXES = { lat: "y", lon: "x", x: "x", y: "y" };
+const PLACE = t`Place it on the map`;
 const LABELS = { lat: t`Latitude`, lon: t`Longitude`, demand: t`Demand` };
 
 /* Return whether the user must decide about doubtful rows before a plan can be made. */
@@ -30,8 +31,14 @@ export function showDoubts(read, instance, { onDecided, onKept, onPlace }) {
   list.replaceChildren(...doubts.map((doubt) => itemOf(doubt, read, instance)));
   list.onclick = ({ target }) => {
     const button = target.closest("[data-place]");
-    const fields = button?.closest("li").querySelectorAll("input");
-    if (fields) onPlace(button.dataset.place, (place) => fillPlace(fields, place));
+    if (!button) return;
+    const fields = button.closest("li").querySelectorAll("input");
+    for (const other of list.querySelectorAll("[data-place]")) write(other, PLACE);
+    write(button, t`Click on its place on the map`);
+    onPlace(button.dataset.place, (place) => {
+      write(button, PLACE);
+      fillPlace(fields, place);
+    });
   };
   const customers = new Set(doubts.flatMap((doubt) => doubt.customers));
   const unread = doubts.filter(({ kind }) => kind === "unreadable");
@@ -67,15 +74,17 @@ function itemOf(doubt, read, instance) {
       const attributes = { type: "text", autocomplete: "off", "data-correct": `${row}:${column}` };
       return make("label", {}, LABELS[column] ?? column, make("input", attributes));
     });
-    const label = { text: t`Place it on the map`, "data-place": doubt.address ?? "" };
+    const label = { text: PLACE, "data-place": doubt.address ?? "" };
     const button = make("button", { type: "button", class: "quiet", ...label });
     const placed = columns.some((column) => column in AXES) ? [button] : [];
     return make("li", {}, text, make("div", { class: "doubt-fields" }, ...fields, ...placed));
   }
-  const swappable = kind === "swapped" && read.rows && read.columns.lat !== read.columns.lon;
+  const swappable = kind === "swapped" && read.rows;
   if (kind === "swapped" && !customers.length) {
+    // One column with both coordinates cannot be exchanged for another one.
+    const isPair = read.columns.lat === read.columns.lon;
     const all = choiceOf([], swappable, t`All rows`);
-    return make("li", {}, text, ...(swappable ? [all] : []));
+    return make("li", {}, text, ...(swappable && !isPair ? [all] : []));
   }
   const groups = customers.length > MANY ? [customers] : customers.map((one) => [one]);
   const choices = groups.map((group) => {

@@ -3,7 +3,7 @@
 import { planPath } from "./api.js";
 import { LIGHT } from "./colours.js";
 import { make, show } from "./elements.js";
-import { t } from "./language.js";
+import { isGerman, t } from "./language.js";
 import { DECIMAL } from "./numbers.js";
 import { drawScene } from "./picture.js";
 import { fit } from "./projection.js";
@@ -14,8 +14,8 @@ const [WIDTH, HEIGHT] = [1240, 860]; // of the picture
 export function linkFiles(id, { geographic }) {
   for (const link of document.querySelectorAll("[data-download]")) {
     show(link, geographic || link.dataset.download !== "gpx");
-    const query = link.dataset.download === "csv" && DECIMAL === "," ? "?decimal=," : "";
-    link.href = `${planPath(id)}/plan.${link.dataset.download}${query}`;
+    const query = `decimal=${DECIMAL}&language=${isGerman ? "de" : "en"}`;
+    link.href = `${planPath(id)}/plan.${link.dataset.download}?${query}`;
   }
 }
 

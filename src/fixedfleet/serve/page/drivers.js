@@ -43,12 +43,31 @@ export function likeLastTime(tours, instance, names, before = remembered()) {
     const at = free.indexOf(name);
     return at === -1 ? null : free.splice(at, 1)[0];
   };
-  const own = new Map(placed.map((i) => [i, take(before[partner.get(i)]?.name)]));
-  // A tour that has a vehicle type keeps its vehicle and the name of this vehicle.
-  const isOwn = ({ type }) => type !== undefined && type !== null;
-  return placed.map((i) =>
-    isOwn(tours[i]) ? tours[i] : { ...tours[i], name: own.get(i) ?? free.shift() ?? "" },
+  const last = placed.map((i) => before[partner.get(i)]?.name ?? "");
+  if (instance.types?.some(({ name }) => name)) {
+    return withVehicles(placed.map((i) => tours[i]), last, instance.types);
+  }
+  const own = last.map(take);
+  return placed.map((i, at) => ({ ...tours[i], name: own[at] ?? free.shift() ?? "" }));
+}
+
+// Return tours that have exchanged vehicles which differ in their names only: each has the
+// name of last time, if it is free.
+function withVehicles(tours, last, types) {
+  const kinds = types.map(({ name: _, count: __, ...kind }) => JSON.stringify(kind));
+  const free = types.flatMap(({ count }, type) => Array(count).fill(type));
+  const take = (fits) => {
+    const at = free.findIndex(fits);
+    return at === -1 ? null : free.splice(at, 1)[0];
+  };
+  const own = tours.map((tour, i) =>
+    take((type) => last[i] && types[type].name === last[i] && kinds[type] === kinds[tour.type]),
   );
+  return tours.map((tour, i) => {
+    const type =
+      own[i] ?? take((one) => one === tour.type) ?? take((one) => kinds[one] === kinds[tour.type]);
+    return { ...tour, type: type ?? tour.type, name: types[type ?? tour.type].name };
+  });
 }
 
 // Return a Map from each tour to the earlier tour that it continues, by their positions. The

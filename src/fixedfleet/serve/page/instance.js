@@ -2,6 +2,7 @@
 
 import { t } from "./language.js";
 import { amount } from "./numbers.js";
+import { windowOf } from "./times.js";
 
 const GEOGRAPHIC = ["great_circle", "geo", "road"];
 // Headings of the columns of an address, in the order in which it is written. On a driver's
@@ -46,7 +47,9 @@ export function instanceOf(document) {
   const stops = demands.map((demand, i) => ({
     index: i + 1,
     name: labelOf(i),
+    ownName: labels[i],
     demand,
+    window: document.windows ? windowOf(document.windows[i]) : "",
     ...placeOf(customers?.[i], metric),
   }));
   return {

@@ -9,8 +9,12 @@ const ROWS = /^(?:row|customer) \d+/; // how a sentence about a row begins
 
 // In the table of sentences, {0} stands for any text, {#0} for a number, {@0} for a list of rows.
 const PLACES = /\{([#@]?)(\d)\}/g;
-// Longer sentences are tried first, because a sentence may also match a shorter pattern.
-const inOrder = Object.entries(SENTENCES).sort(([a], [b]) => b.length - a.length);
+// The longest comes first, because others may fit it, too. One that begins with any text fits
+// most, also a sentence within another one, so it comes last.
+const beginsOpen = (english) => Number(/^\{@?0/.test(english));
+const inOrder = Object.entries(SENTENCES).sort(
+  ([a], [b]) => beginsOpen(a) - beginsOpen(b) || b.length - a.length,
+);
 const known = inOrder.map(([english, german]) => {
   const kinds = [...english.matchAll(PLACES)].map(([, kind]) => kind);
   const pattern = english

@@ -16,9 +16,12 @@ const MM = 96 / 25.4; // pixels of a millimetre
 const PAGE = 240 * MM; // the usable height of both Letter and A4
 const LYING = 175 * MM; // the usable height of a page in landscape
 // CSS classes for the layout of a sheet, the best first. tight has small letters, stacked has
-// long texts below the name, lying is in landscape, and tiny has the smallest letters.
+// long texts below the name, brief leaves the load so far out, lying is in landscape, and tiny
+// has the smallest letters.
+const [STACKED, BRIEF] = ["tight stacked", "tight stacked brief"];
 const LYING_WAYS = ["tight lying", "tight stacked lying", "tight stacked lying tiny"];
-const WAYS = ["", "tight", "stacked", "tight stacked", ...LYING_WAYS];
+const LAST_WAYS = ["tight stacked brief tiny", "tight stacked brief lying tiny"];
+const WAYS = ["", "tight", "stacked", STACKED, BRIEF, ...LYING_WAYS, ...LAST_WAYS];
 const SHORT = 16; // characters; a column of texts up to this length is not wrapped
 const DOT = 8; // pixels of a dot of a QR code
 const [LOWEST, HIGHEST, USUAL] = [28 * MM, 95 * MM, 70 * MM]; // heights of a map
@@ -65,7 +68,7 @@ function makeSheet(tour, instance, { tours, title, date }) {
   const vehicle = t`Vehicle ${number} of ${tours}`;
   if (name) facts.unshift(vehicle);
   const head = headOf(`${number}`, name || vehicle, facts.join(" · "), { title, date });
-  head.lastElementChild.before(make("div", { class: "sheet-codes" }, ...links.map(codeOf)));
+  head.append(make("div", { class: "sheet-codes" }, ...links.map(codeOf)));
   const sheet = make("section", { class: "sheet" }, head);
   const over = t`Too full: ${amount(load - capacity, demandUnit)} more than the vehicle carries`;
   const late = t`Late: this tour cannot be driven in time`;
@@ -97,8 +100,13 @@ function headOf(number, name, facts, { title, date }) {
     "header",
     { class: "sheet-head" },
     make("span", { class: "sheet-number", text: number }),
-    make("div", {}, make("h2", { text: name }), make("p", { text: facts })),
-    make("div", { class: "sheet-plan" }, make("p", { text: title }), make("p", { text: date })),
+    make(
+      "div",
+      {},
+      make("h2", { text: name }),
+      make("p", { text: facts }),
+      make("p", { class: "sheet-plan", text: `${title} · ${date}` }),
+    ),
   );
 }
 
@@ -130,7 +138,7 @@ function roomForMap(sheet) {
     const found = WAYS.some((way) => (sheet.className = `sheet ${way}`.trim()) && fits());
     if (found) return least && Math.min(HIGHEST, room());
   }
-  sheet.className = "sheet tight stacked";
+  sheet.className = `sheet ${STACKED}`;
   fitWidth(sheet);
   const page = sheet.classList.contains("lying") ? LYING : PAGE;
   const pages = (more) => Math.ceil((sheet.getBoundingClientRect().height + more) / page);
@@ -142,7 +150,7 @@ const isWide = (sheet) => sheet.scrollWidth > sheet.clientWidth + 1;
 // Make a wide table fit the page: write it smaller, then in landscape. Long words are broken
 // only if it is still too wide.
 function fitWidth(sheet) {
-  for (const way of ["tight", "stacked", "lying", "tiny", "broken"]) {
+  for (const way of ["tight", "stacked", "brief", "lying", "tiny", "broken"]) {
     if (!isWide(sheet)) return;
     sheet.classList.add(way);
   }
@@ -171,16 +179,22 @@ function stopTable(stops, instance, ends = [], times = null) {
   const { stops: customers, columns, demandUnit: unit } = instance;
   const demand = (customer) => customers[customer - 1].demand;
   const { address, others } = splitColumns(columns);
+  const filled = others.filter(([, texts]) => stops.some((customer) => texts[customer]));
+  // The address, which has a line of its own, need not tell customers of one name apart.
+  const who = (customer) => {
+    const { ownName, ...stop } = customers[customer - 1];
+    return nameOf(address(customer) ? { ...stop, name: ownName } : stop);
+  };
   let sum = 0;
   const parts = [
     { head: t`No.`, kind: "number", text: (_, place) => `${place + 1}` },
-    { head: t`Customer`, kind: "who", text: (customer) => nameOf(customers[customer - 1]) },
+    { head: t`Customer`, kind: "who", text: who },
     times && {
       head: t`Arrival`,
       kind: "short",
       text: (_, place) => arrivalOf(times, place, instance),
     },
-    ...others.map(([head, texts]) => ({
+    ...filled.map(([head, texts]) => ({
       head,
       kind: stops.every((customer) => texts[customer].length <= SHORT) ? "short" : "long",
       text: (customer) => texts[customer],
@@ -190,7 +204,11 @@ function stopTable(stops, instance, ends = [], times = null) {
       kind: "sum",
       text: (customer) => amount(demand(customer)),
     },
-    { head: t`Load so far`, kind: "sum", text: (customer) => amount((sum += demand(customer))) },
+    {
+      head: t`Load so far`,
+      kind: "sum so-far",
+      text: (customer) => amount((sum += demand(customer))),
+    },
     { head: t`Done`, kind: "done", text: () => "" },
   ].filter(Boolean);
   const row = (tag, textOf) =>
@@ -202,8 +220,10 @@ function stopTable(stops, instance, ends = [], times = null) {
   const long = parts.filter(({ kind }) => kind === "long");
   const rows = stops.flatMap((stop, place) => {
     const line = row("td", (part) => part.text(stop, place));
-    const text = address(stop);
-    if (text) line.cells[1].append(make("span", { class: "address", text }));
+    // The address is below the name, and the delivery window below the arrival.
+    for (const [cell, text] of [[1, address(stop)], [2, times && customers[stop - 1].window]]) {
+      if (text) line.cells[cell].append(make("span", { class: "address", text }));
+    }
     const below = long.map((part) => part.text(stop)).filter(Boolean).join(" · ");
     return below ? [line, wide("below", below)] : [line];
   });

@@ -55,6 +55,11 @@ export function prepare() {
   setTimeout(() => byId("status").textContent === t`Preparing` && status(why), 3000);
 }
 
+/* Say that the search runs, if it will not tell of plans: the fleet is too small. */
+export function searchPartly() {
+  if (!stopping) status(t`Searching a plan for as many customers as possible`);
+}
+
 /* Say that the search is being stopped, which takes some seconds. */
 export function beginStop() {
   stopping = true;

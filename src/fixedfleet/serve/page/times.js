@@ -28,6 +28,12 @@ export function readClock(text) {
   return value <= DAY && Number(minutes) < 60 ? value : NaN;
 }
 
+/* Write a window [begin, end or null]: 08:00–12:00, from 08:00, until 12:00; else nothing. */
+export function windowOf([begin, end]) {
+  if (end === null) return begin ? t`from ${clock(begin)}` : "";
+  return begin ? `${clock(begin)}–${clock(end)}` : t`until ${clock(end)}`;
+}
+
 /* Write when a tour begins and ends, or how long it takes. Without times, the text is empty. */
 export function spanOf(times, { hasClock }) {
   if (!times) return "";

@@ -37,6 +37,7 @@ export function describePlace(customer, instance, tours, unserved) {
   } else if (unserved.includes(customer)) {
     lines.push(t`Left out`);
   }
+  if (stop.window) lines.push(t`Delivery ${stop.window}`);
   for (const texts of Object.values(instance.columns)) {
     if (texts[customer]) lines.push(texts[customer]);
   }

@@ -1,7 +1,8 @@
 // Names of towns on the map, from the column of the table that has them. On a map without
 // streets, they help the user to find a region.
 
-const TOWN = /^(ort|stadt|gemeinde|town|city)\b/i;
+const TOWN = /^(plz\W+)?(ort|stadt|gemeinde|town|city)\b/i;
+const POSTCODE = /^([a-z]{1,2}-)?\d{4,5}\s+/i; // before a town, in one column with it
 const MOST = 60; // a column with more different texts does not hold towns
 
 /*
@@ -10,8 +11,9 @@ const MOST = 60; // a column with more different texts does not hold towns
  */
 export function townsOf({ columns, stops }, points) {
   const [, texts] = Object.entries(columns).find(([head]) => TOWN.test(head.trim())) ?? [];
-  const named = texts ? stops.filter(({ index }) => texts[index].trim()) : [];
-  const groups = [...Map.groupBy(named, ({ index }) => texts[index].trim())];
+  const townOf = ({ index }) => texts[index].trim().replace(POSTCODE, "");
+  const named = texts ? stops.filter(townOf) : [];
+  const groups = [...Map.groupBy(named, townOf)];
   if (groups.length > MOST) return [];
   const mean = (group, axis) =>
     group.reduce((sum, { index }) => sum + points[index][axis], 0) / group.length;

@@ -18,6 +18,7 @@ export function listen({ onChange, onNames }) {
   });
   byId("vehicle-rows").addEventListener("change", ({ target }) => {
     target.ariaInvalid = isWrong(target) ? "true" : null;
+    target.title = target.value; // a long name does not fit into its cell
     if (target.dataset.part === "name") onNames();
   });
   // If several lines are pasted, such as a column of a spreadsheet, each name gets its own row.
@@ -109,7 +110,7 @@ const textsOf = (row) =>
 function rowOf(known) {
   const row = byId("vehicle-row").content.firstElementChild.cloneNode(true);
   for (const field of row.querySelectorAll("input")) {
-    field.value = known[field.dataset.part] ?? "";
+    field.value = field.title = known[field.dataset.part] ?? "";
   }
   return row;
 }
