@@ -190,6 +190,31 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     four.see("body.printed").to_have_count(1)
 
 
+def test_a_change_is_sent_again_after_a_fault_of_the_server(four):
+    """A busy server is told about; the change is not lost and is saved later."""
+    busy = []
+
+    def refuse_once(route):
+        if busy:
+            route.continue_()
+            return
+        busy.append(route)
+        route.fulfill(status=503, json={"error": {"message": "the server is busy"}})
+
+    four.page.route("**/plans/*/tours", refuse_once)
+    first = stops(four, 1)[0]
+    four.page.click(f'[aria-label="Move {first}"]')
+    four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
+    with four.page.expect_response(
+        lambda answer: answer.url.endswith("/tours") and answer.status == 200
+    ):
+        four.page.click("#move .primary")
+    assert busy
+    four.see("#edited").to_contain_text("Changed by you")
+    four.page.reload()
+    four.see(".tour").to_have_count(3)
+
+
 def test_who_is_taken_out_stays_out_until_added(four):
     """A cancelled customer does not come back when the other tours are planned."""
     first, _ = stops(four, 1)

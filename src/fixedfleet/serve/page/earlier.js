@@ -32,7 +32,12 @@ export async function listEarlier() {
   show(byId("earlier"), plans.length > 0);
   byId("earlier-more").onclick = async () => {
     const last = byId("earlier-list").lastElementChild.dataset.plan;
-    byId("earlier-list").append(...(await newest(`&before=${encodeURIComponent(last)}`)));
+    warn("earlier-error", "");
+    try {
+      byId("earlier-list").append(...(await newest(`&before=${encodeURIComponent(last)}`)));
+    } catch (error) {
+      warn("earlier-error", error.message);
+    }
   };
 }
 

@@ -247,7 +247,8 @@ async function save() {
         continue;
       }
       report.onError(error);
-      if (error.status !== 0) continue;
+      // The server refuses what is wrong. What it could not do now is sent again.
+      if (error.status !== 0 && error.status < 500) continue;
       await sleep(PAUSE);
       if (edited === plan) unsaved ??= newest;
     }

@@ -79,7 +79,8 @@ export function fleet(instance) {
  */
 export function times({ geographic }) {
   const [minutes, hours, speed, detour] = DAY.map(numberIn);
-  const start = readClock(byId("start").value) || null;
+  const typed = readClock(byId("start").value);
+  const start = Number.isNaN(typed) ? null : typed; // 0 is midnight
   const given = { service_minutes: minutes, detour };
   if (geographic || minutes !== null || hours !== null) given.speed = speed;
   if (start !== null || hours !== null) {
