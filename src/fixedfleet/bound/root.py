@@ -43,14 +43,14 @@ _ENOUGH = 3e-4  # add only capacity cuts while a round raises the value by this 
 _LITTLE = 5e-5  # cuts have stalled if a round raises the value by a smaller share
 # Fix arcs when the gap is below the first number, and again each time when the gap has
 # shrunk by the second factor.
-_FIX_GAP, _SHRUNK = 0.025, 0.8
+_FIX_GAP, _SHRUNK = 0.025, 0.85
 _SHRUNK_LITTLE = 0.93  # the second factor when cuts have stalled
-_MOST_LABELS = 60_000  # if a pricing settles more labels, fixing takes too long
+_MOST_LABELS = 400_000  # if a pricing settles more labels, fixing takes too long
 # The limits of the enumeration, by the gap below which they apply.
 _ROOMS = {
-    0.0045: Room(paths=4_000_000, routes=1_000_000),
-    0.008: Room(paths=1_000_000, routes=250_000),
-    0.015: Room(paths=300_000, routes=100_000),
+    0.006: Room(paths=2_000_000, routes=600_000),
+    0.009: Room(paths=600_000, routes=200_000),
+    0.015: Room(paths=200_000, routes=70_000),
     1.0: Room(paths=60_000, routes=20_000),
 }
 
