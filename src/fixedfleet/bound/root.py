@@ -49,8 +49,8 @@ _MOST_LABELS = 400_000  # if a pricing settles more labels, fixing takes too lon
 # The limits of the enumeration, by the gap below which they apply.
 _ROOMS = {
     0.006: Room(paths=2_000_000, routes=600_000),
-    0.009: Room(paths=600_000, routes=200_000),
-    0.015: Room(paths=200_000, routes=70_000),
+    0.009: Room(paths=250_000, routes=80_000),
+    0.015: Room(paths=100_000, routes=35_000),
     1.0: Room(paths=60_000, routes=20_000),
 }
 

@@ -92,13 +92,10 @@ def _candidates(
 ) -> list[tuple[float, SubsetRow]]:
     """Return violated cuts, without memory, and their violations."""
     nowhere = np.zeros(0, bool)
-    triples, violations = _find_triples(visits, values, -_NEARLY)
-    much = violations > _VIOLATION
+    triples, violations = _find_triples(visits, values, _VIOLATION)
     violated = {
         tuple(triple): violation
-        for triple, violation in zip(
-            triples[much].tolist(), violations[much].tolist(), strict=True
-        )
+        for triple, violation in zip(triples.tolist(), violations.tolist(), strict=True)
     }
     found = [(amount, SubsetRow(three, nowhere)) for three, amount in violated.items()]
     larger = []
@@ -111,6 +108,7 @@ def _candidates(
                 (amount, SubsetRow(tuple(sorted(four)), nowhere, (four[0],), 3))
             )
     if 5 in sizes:
+        triples, violations = _find_triples(visits, values, -_NEARLY)
         order = np.argsort(-violations, kind="stable")[:_STARTS]
         fives, amounts = _add_pairs(visits, values, triples[order])
         for five, amount in zip(fives.tolist(), amounts.tolist(), strict=True):
