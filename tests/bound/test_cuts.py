@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import fixedfleet as ff
 from fixedfleet.bound.capacity_cuts import crossings, find_capacity_cuts
 from fixedfleet.bound.master import Master, pad
-from fixedfleet.bound.subset_rows import count_pairs, find_subset_rows
+from fixedfleet.bound.subset_rows import (
+    SubsetRow,
+    _remembered,
+    count_visits,
+    find_subset_rows,
+)
 from fixedfleet.bound.whole_instance import make_whole
 
 
@@ -43,11 +50,72 @@ def test_a_violated_subset_row_is_found():
 
 def test_a_route_outside_the_memory_is_forgotten():
     """The second visit counts only if the route has stayed in the memory."""
-    customers, memory = np.zeros((2, 1, 7), bool)
-    customers[0, [1, 2, 3]] = memory[0, [1, 2, 3, 4]] = True
-    routes = pad([(1, 4, 2), (1, 6, 2), (1, 2, 6, 3), (1, 2, 3, 1), (6, 3)])
-    counts = count_pairs(routes, customers, memory)[:, 0]
-    assert counts.tolist() == [1, 0, 1, 2, 0]
+    memory = np.isin(np.arange(7), [1, 2, 3, 4])
+    cut = SubsetRow((1, 2, 3), memory)
+    routes = [(1, 4, 2), (1, 6, 2), (1, 2, 6, 3), (1, 2, 3, 1), (6, 3)]
+    assert [count_compiled(route, cut) for route in routes] == [1, 0, 1, 2, 0]
+
+
+def test_a_violated_cut_on_five_customers_is_found():
+    """Ten quarter routes serve each pair of five customers; no three are violated."""
+    routes = list(combinations(range(1, 6), 2))
+    (cut,) = find_subset_rows(routes, np.full(10, 0.25), 7, most=9, limited=True)
+    assert cut.customers == (1, 2, 3, 4, 5)
+    assert cut.most == 2
+
+
+def test_a_violated_cut_on_four_customers_is_found():
+    """A third of each pair with customer 1, and of the other three, violates a cut."""
+    routes = [(1, 2), (1, 3), (4, 1), (2, 3, 4)]
+    values = np.array([1 / 3, 1 / 3, 1 / 3, 2 / 3])
+    cut, *_ = find_subset_rows(routes, values, 7, most=9, limited=True)
+    assert (cut.customers, cut.twice, cut.divisor) == ((1, 2, 3, 4), (1,), 3)
+    assert cut.most == 1
+
+
+def count_directly(route, cut):
+    """The sum, over the parts of a route in the memory, of ⌊visits / divisor⌋."""
+    total, visits = 0, 0
+    for stop in (*route, None):
+        if stop is None or not cut.memory[stop]:
+            total += visits // cut.divisor
+            visits = 0
+        else:
+            visits += (stop in cut.customers) + (stop in cut.twice)
+    return total
+
+
+def count_compiled(route, cut):
+    """The coefficient that the program uses."""
+    weights = np.zeros((1, len(cut.memory)), np.int64)
+    weights[0, list(cut.customers)] = 1
+    weights[0, list(cut.twice)] = 2
+    divisors = np.array([cut.divisor])
+    return count_visits(pad([route]), weights, cut.memory[None], divisors)[0, 0]
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 7])
+def test_coefficients_are_what_a_direct_count_gives(size):
+    """Any route and any memory; what is remembered gives the full coefficient."""
+    rng = np.random.default_rng(size)
+    counted = set()
+    for _ in range(300):
+        route = tuple(rng.integers(1, 12, size=rng.integers(1, 14)).tolist())
+        members = tuple((rng.permutation(11)[:size] + 1).tolist())
+        memory = rng.uniform(size=12) < 0.6
+        memory[list(members)] = True
+        twice, divisor = (members[:1], 3) if size == 4 else ((), 2)
+        cut = SubsetRow(members, memory, twice, divisor)
+        assert count_compiled(route, cut) == count_directly(route, cut)
+        assert count_compiled(route[::-1], cut) == count_directly(route, cut)
+        memory = np.zeros(12, bool)
+        memory[list(members)] = True
+        memory[_remembered(route, cut)] = True
+        limited = cut._replace(memory=memory)
+        full = cut._replace(memory=np.ones(12, bool))
+        assert count_compiled(route, limited) == count_directly(route, full)
+        counted.add(count_directly(route, full))
+    assert {0, 1, 2, 3} <= counted
 
 
 def test_the_cuts_of_a_relaxation_hold_for_plans(make_instance, forever):

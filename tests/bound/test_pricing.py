@@ -9,11 +9,13 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.bound.enumeration import Room, enumerate_routes
+from fixedfleet.bound.joining import find_passable
 from fixedfleet.bound.labelling import EXACT, FORBIDDEN
 from fixedfleet.bound.master import DUAL_UNIT, Master, pad
 from fixedfleet.bound.pricing import OutOfTimeError, Pricer
 from fixedfleet.bound.root import Root
 from fixedfleet.bound.route_pool import walk
+from fixedfleet.bound.subset_rows import SubsetRow
 from fixedfleet.bound.whole_instance import make_whole
 
 
@@ -36,14 +38,32 @@ def root(request, make_instance, forever):
         for _ in root._converge():
             pass
         root.master.separate(number)
-    root.master.solve()
+    root.master.add_cuts(draw_cuts(root.master.whole, 80))
+    for _ in root._converge():
+        pass
     return root
+
+
+def draw_cuts(whole, count):
+    """Cuts on four and five customers with memories that are more or less limited."""
+    rng = np.random.default_rng(whole.size)
+    cuts = []
+    for number in range(count):
+        members = tuple(
+            (rng.permutation(whole.size - 1)[: 4 + number % 2] + 1).tolist()
+        )
+        memory = rng.uniform(size=whole.size) < rng.uniform(0, 2)
+        memory[list(members)] = True
+        twice, divisor = ((), 2) if number % 2 else (members[:1], 3)
+        cuts.append(SubsetRow(tuple(sorted(members)), memory, twice, divisor))
+    return cuts
 
 
 def test_both_ways_of_pricing_agree(root):
     """Half routes joined in the middle cost as little as whole routes."""
     rng = np.random.default_rng(0)
     duals, pricer = root.master.solution.duals, root.pricer
+    whole = root.master.whole
     cuts = 0
     for _ in range(12):
         reduced = pricer.reduce(root.master.cuts, duals)
@@ -56,10 +76,34 @@ def test_both_ways_of_pricing_agree(root):
             costs = labels.settled_cost[some, 0] + graph.reduced[some, 0]
             ends.append(pricer.bound(reduced, int(costs.min())))
         assert ends == [joined.bound, joined.bound]
-        least = walk(reduced.graph, pad(joined.routes[:1]))[0]
-        assert pricer.bound(reduced, int(least)) == joined.bound
+        least = int(walk(reduced.graph, pad(joined.routes[:1]))[0])
+        assert pricer.bound(reduced, least) == joined.bound
+        for below in (least + 1, least + 1000):
+            assert pricer.price(reduced, EXACT, below, 5).least == least
+        assert pricer.price(reduced, EXACT, least, 5) == (joined.bound, [], least)
         duals = root.master.solution.duals * rng.uniform(0.7, 1.3, len(duals))
+        for place, cut in enumerate(root.master.cuts, whole.size):
+            if isinstance(cut, SubsetRow) and len(cut.customers) > 3:
+                duals[place] -= rng.uniform(0, 3)
     assert cuts > 0  # there were subset-row cuts
+
+
+def test_arcs_are_forbidden_if_all_their_routes_cost_too_much(root):
+    """Labels that are left out for their cost change nothing."""
+    pricer, whole = root.pricer, root.master.whole
+    reduced = pricer.reduce(root.master.cuts, root.master.solution.duals)
+    here = pricer.labels(reduced.graph, whole.limit)
+    there = pricer.labels(reduced.backward, whole.limit)
+    shares = []
+    for share in (0.001, 0.01, 0.05, 0.2):
+        pricer.allowed = whole.allowed.copy()
+        spare = pricer.fix(reduced, int(root.bound * (1 + share))).spare
+        passable = np.zeros(whole.allowed.shape, bool)
+        for node in range(1, whole.size):
+            find_passable(reduced.graph, here, there, spare, passable, node)
+        assert (pricer.allowed == (whole.allowed & passable)).all()
+        shares.append(passable.mean())
+    assert shares[0] < 0.5 * shares[-1]
 
 
 def test_reduced_costs_are_costs_less_duals(root):
@@ -115,6 +159,28 @@ def test_every_cheap_route_is_enumerated(seed, odd, forever):
     # Rounding of equal costs may choose another route of the same set.
     assert set(sets) >= all_routes(whole, reduced, most)
     assert (walk(reduced.graph, rows) <= most).all()
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_cuts_on_four_and_five_customers_keep_the_optimum(
+    seed, odd, optimal_plan, forever
+):
+    """With these cuts alone, the bound is below the optimum, whose tours are kept."""
+    instance, plan, vehicle_cost = odd(seed)
+    if instance.num_customers < 6:
+        pytest.skip("four or five of these customers are nearly all")
+    best = optimal_plan(instance, vehicle_cost=vehicle_cost)
+    whole = make_whole(instance, plan, vehicle_cost)
+    optimum = whole.cost_of(best.tours)
+    root = Root(whole, optimum, plan.tours, forever)
+    root.master.add_cuts(draw_cuts(whole, 100))
+    for _ in root._converge():
+        pass
+    assert root.bound <= optimum
+    root._close(stalled=True)
+    assert root.bound <= optimum
+    kept = {frozenset(row[row > 0].tolist()) for row in root.pool}
+    assert kept >= {frozenset(tour) for tour in best.tours}
 
 
 def test_a_small_room_ends_the_enumeration(odd, forever):

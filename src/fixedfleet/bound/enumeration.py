@@ -2,11 +2,12 @@
 Enumerate all routes that a better plan can contain.
 
 In a plan that costs at most the goal, the reduced cost of a route is at most the gap
-between bound and goal. Paths start at the depot and visit no customer twice. Among the
-paths that visit the same customers and end at the same one, only the shortest is kept.
-Among the routes that visit the same customers, only the shortest is kept. A path is
-dropped if its reduced cost exceeds the gap, even with the cheapest way back to the
-depot.
+between bound and goal. Paths start at the depot and visit no customer twice. If
+distances are symmetric, paths with up to half of the load are joined to routes. Among
+the paths that visit the same customers and end at the same one, only the shortest is
+kept. Among the routes that visit the same customers, only the shortest is kept. A path
+is extended to a customer only if some label from this customer to the depot completes
+it to a route whose reduced cost is at most the gap.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fixedfleet.bound.joining import complete
-from fixedfleet.bound.labelling import Graph, Labels, penalty
+from fixedfleet.bound.joining import both_odd, cheapest_labels
+from fixedfleet.bound.labelling import Graph, Labels, count_visit
 from fixedfleet.compiling import compiled
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Room", "enumerate_routes"]
 
-_SLICE = 20_000  # number of paths extended between two checks of the time limit
+# The numbers of paths extended, and joined, between two checks of the time limit.
+_SLICE, _JOINED = 20_000, 2_000
+_TRIES = 100  # the most labels that are tried to complete a path
 _PATHS, _ROUTES = 0, 1  # positions of the two numbers in Paths.counts
 
 
@@ -50,6 +53,8 @@ class Paths(NamedTuple):
     odd: Any  # (L, W) uint64: see Labels
     table: Any  # (T,) int32: hash table of paths by customers and last customer
     routes: Any  # (R,) int32: the path of each route
+    rests: Any  # (R,) int32: the path on which a route returns to the depot, or −1
+    route_visited: Any  # (R, V) uint64: the customers of each route, as bits
     route_cost: Any  # (R,) int64: cost of each route in units
     route_table: Any  # (S,) int32: hash table of routes by customers
     counts: Any  # (2,) int64: numbers of paths and routes so far
@@ -65,23 +70,45 @@ def enumerate_routes(
     """
     Return all routes with a reduced cost of at most ``most``, as rows of an array.
 
-    A row has the depot, customers, and zeros to the end. ``labels`` are all labels
-    towards the depot, settled up to the full capacity. They give the least reduced cost
-    with which a path can be completed. Return None if there are more paths or routes
-    than ``room`` allows.
+    A row has the depot, customers, and zeros to the end. ``labels`` are the labels
+    towards the depot, settled up to the full load. Return None if there are more paths
+    or routes than ``room`` allows.
     """
     whole, graph = pricer.whole, reduced.graph
     paths = _empty_paths(graph, *room)
-    completions = complete(graph, labels)
-    limits = (whole.costs, whole.demands, whole.capacity, completions, most)
+    cheapest = cheapest_labels(graph, labels)
+    limits = (whole.costs, whole.demands, whole.capacity, cheapest, most)
     if not _start(graph, paths, *limits):
         return None
+    # First, paths of at most half the load. Then, paths with one customer more, which
+    # are joined to the first ones. In an asymmetric graph, which has no paths that can
+    # be used in both directions, paths are extended up to the full load.
+    half = whole.limit // 2 if whole.symmetric else whole.limit
     position = 0
     while 0 <= position < paths.counts[_PATHS]:
         pricer.check_time()
-        position = _extend(graph, paths, *limits, position, _SLICE)
+        part = (0, half, position, position + _SLICE)
+        position = _extend(graph, paths, labels, *limits, *part)
+    number = paths.counts[_PATHS]  # of the first paths
+    if position >= 0 and half < whole.limit:
+        position = 0
+        while 0 <= position < number:
+            pricer.check_time()
+            part = (half + 1, whole.limit, position, min(position + _SLICE, number))
+            position = _extend(graph, paths, labels, *limits, *part)
     if position < 0:
         return None
+    # The first paths, sorted by last customer, load and reduced cost.
+    groups = paths.node[:number].astype(np.int64) * (whole.limit + 1)
+    groups += paths.steps[:number]
+    order = np.lexsort((paths.reduced[:number], groups)).astype(np.int32)
+    every = np.arange(whole.size * (whole.limit + 1) + 1)
+    starts = np.searchsorted(groups[order], every)
+    for begin in range(number, paths.counts[_PATHS], _JOINED):
+        pricer.check_time()
+        end = min(begin + _JOINED, paths.counts[_PATHS])
+        if not _join(graph, paths, labels, *limits, order, starts, begin, end):
+            return None
     rows: NDArray[np.int16] = _unpack(paths)
     return rows
 
@@ -99,6 +126,8 @@ def _empty_paths(graph: Graph, paths: int, routes: int) -> Paths:
         odd=np.empty((paths, words), np.uint64),
         table=np.full(1 << (2 * paths - 1).bit_length(), -1, np.int32),
         routes=np.empty(routes, np.int32),
+        rests=np.empty(routes, np.int32),
+        route_visited=np.empty((routes, n // 64 + 1), np.uint64),
         route_cost=np.empty(routes, np.int64),
         route_table=np.full(1 << (2 * routes - 1).bit_length(), -1, np.int32),
         counts=np.zeros(2, np.int64),
@@ -123,9 +152,9 @@ def _hash(visited: Any, node: Any, size: Any) -> Any:
 
 
 @compiled()
-def _same(paths: Paths, one: Any, other: Any) -> Any:
-    for word in range(paths.visited.shape[1]):
-        if paths.visited[one, word] != paths.visited[other, word]:
+def _same(visited: Any, one: Any, other: Any) -> Any:
+    for word in range(visited.shape[1]):
+        if visited[one, word] != visited[other, word]:
             return False
     return True
 
@@ -137,7 +166,7 @@ def _start(
     costs: Any,
     demands: Any,
     capacity: Any,
-    completions: Any,
+    cheapest: Any,
     most: Any,
 ) -> Any:
     """
@@ -150,8 +179,7 @@ def _start(
     for way in range(graph.degrees[0]):
         customer = graph.successors[0, way]
         reduced = graph.reduced[0, customer]
-        left = graph.limit - graph.steps[customer]
-        if reduced + completions[left, customer] > most:
+        if reduced + cheapest[graph.limit, customer] > most:
             continue
         new = paths.counts[_PATHS]
         if new + 1 >= len(paths.cost):
@@ -194,7 +222,9 @@ def _keep(
     """
     place = _hash(paths.visited[new], node, len(paths.table))
     kept = paths.table[place]
-    while kept >= 0 and not (paths.node[kept] == node and _same(paths, kept, new)):
+    while kept >= 0 and not (
+        paths.node[kept] == node and _same(paths.visited, kept, new)
+    ):
         place = (place + 1) & (len(paths.table) - 1)
         kept = paths.table[place]
     if kept < 0:
@@ -223,45 +253,154 @@ def _close(graph: Graph, paths: Paths, costs: Any, path: Any, most: Any) -> Any:
     node = paths.node[path]
     if paths.reduced[path] + graph.reduced[node, 0] > most:
         return True
-    cost = paths.cost[path] + costs[node, 0]
-    place = _hash(paths.visited[path], 0, len(paths.route_table))
+    return _keep_route(paths, path, -1, paths.cost[path] + costs[node, 0])
+
+
+@compiled()
+def _keep_route(paths: Paths, path: Any, rest: Any, cost: Any) -> Any:
+    """
+    Keep the route along one path and back along another, unless a kept one is as short.
+
+    Only routes through the same customers are compared. Return False if there are more
+    routes than allowed.
+    """
+    new = paths.counts[_ROUTES]
+    if new == len(paths.routes):
+        return False
+    for word in range(paths.visited.shape[1]):
+        paths.route_visited[new, word] = paths.visited[path, word]
+        if rest >= 0:
+            paths.route_visited[new, word] |= paths.visited[rest, word]
+    place = _hash(paths.route_visited[new], 0, len(paths.route_table))
     route = paths.route_table[place]
-    while route >= 0 and not _same(paths, paths.routes[route], path):
+    while route >= 0 and not _same(paths.route_visited, route, new):
         place = (place + 1) & (len(paths.route_table) - 1)
         route = paths.route_table[place]
     if route < 0:
-        route = paths.counts[_ROUTES]
-        if route == len(paths.routes):
-            return False
-        paths.route_table[place] = route
+        route = new
+        paths.route_table[place] = new
         paths.counts[_ROUTES] += 1
     elif paths.route_cost[route] <= cost:
         return True
-    paths.routes[route] = path
+    paths.routes[route], paths.rests[route] = path, rest
     paths.route_cost[route] = cost
     return True
+
+
+@compiled()
+def _join(
+    graph: Graph,
+    paths: Paths,
+    there: Labels,
+    costs: Any,
+    _demands: Any,
+    capacity: Any,
+    cheapest: Any,
+    most: Any,
+    order: Any,
+    starts: Any,
+    first: Any,
+    last: Any,
+) -> Any:
+    """
+    Make routes of paths: directly back to the depot, or along another path.
+
+    ``order`` has the paths of at most half the load by last customer, load and reduced
+    cost, and ``starts`` where each customer and load begins in it. Return False if
+    there are more routes than allowed.
+    """
+    for path in range(first, last):
+        if not _close(graph, paths, costs, path, most):
+            return False
+        node, room = paths.node[path], graph.limit - paths.steps[path]
+        for way in range(graph.degrees[node]):
+            customer = graph.successors[node, way]
+            spare = most - paths.reduced[path] - graph.reduced[node, customer]
+            if spare < cheapest[room, customer]:
+                continue
+            if not _can_end(graph, paths, path, there, customer, spare):
+                continue
+            group = customer * (graph.limit + 1)
+            for steps in range(1, room + 1):
+                for place in range(starts[group + steps], starts[group + steps + 1]):
+                    rest = order[place]
+                    left = spare - paths.reduced[rest]
+                    if left < 0:
+                        break
+                    if _overlap(paths, path, rest):
+                        continue
+                    if paths.load[path] + paths.load[rest] > capacity:
+                        continue
+                    if left < both_odd(graph, paths, paths, path, rest):
+                        continue
+                    cost = paths.cost[path] + costs[node, customer] + paths.cost[rest]
+                    if not _keep_route(paths, path, rest, cost):
+                        return False
+    return True
+
+
+@compiled()
+def _overlap(paths: Paths, one: Any, other: Any) -> Any:
+    """Return whether two paths have a customer in common."""
+    for word in range(paths.visited.shape[1]):
+        if paths.visited[one, word] & paths.visited[other, word]:
+            return True
+    return False
+
+
+@compiled()
+def _can_end(
+    graph: Graph, paths: Paths, path: Any, there: Labels, customer: Any, spare: Any
+) -> Any:
+    """
+    Return whether a path can return to the depot by way of this customer.
+
+    It can if a label towards the depot, at the customer, fits: the cost of the label
+    and the penalties that the two cause together are at most ``spare``.
+    """
+    visited = np.uint64(0)  # as in the memory of labels at this customer
+    stop = path
+    while stop >= 0:
+        visited |= graph.blocked[customer, paths.node[stop]]
+        stop = paths.parent[stop]
+    room = graph.limit - paths.steps[path]
+    for place in range(min(there.num_settled[customer], _TRIES)):
+        left = spare - there.settled_cost[customer, place]
+        if left < 0:
+            return False
+        if there.settled_memory[customer, place] & visited:
+            continue
+        rest = there.settled[customer, place]
+        if there.load[rest] > room:
+            continue
+        if left >= both_odd(graph, paths, there, path, rest):
+            return True
+    return there.num_settled[customer] > _TRIES
 
 
 @compiled()
 def _extend(
     graph: Graph,
     paths: Paths,
+    there: Labels,
     costs: Any,
     demands: Any,
     capacity: Any,
-    completions: Any,
+    cheapest: Any,
     most: Any,
+    smallest: Any,
+    largest: Any,
     position: Any,
-    work: Any,
+    last: Any,
 ) -> Any:
     """
-    Close the next ``work`` paths to routes, and extend them by one customer.
+    Close paths to routes, and extend them by one customer to loads in a range.
 
     The first of these paths has the index ``position``. Return the index of the path to
     continue with, or −1 if there are more paths or routes than allowed. The other
     arguments are those of :func:`_start`.
     """
-    last = min(position + work, paths.counts[_PATHS])
+    last = min(last, paths.counts[_PATHS])
     while position < last:
         if not _close(graph, paths, costs, position, most):
             return -1
@@ -270,26 +409,21 @@ def _extend(
             customer = graph.successors[node, way]
             steps = paths.steps[position] + graph.steps[customer]
             load = paths.load[position] + demands[customer]
-            if steps > graph.limit or load > capacity:
+            if steps < smallest or steps > largest or load > capacity:
                 continue
             bit = np.uint64(1) << np.uint64(customer % 64)
             if paths.visited[position, customer // 64] & bit:
                 continue
             reduced = paths.reduced[position] + graph.reduced[node, customer]
-            allowance = most - completions[graph.limit - steps, customer]
-            if reduced > allowance:
+            room = graph.limit - paths.steps[position]
+            if reduced > most - cheapest[room, customer]:
+                continue
+            if not _can_end(graph, paths, position, there, customer, most - reduced):
                 continue
             new = paths.counts[_PATHS]
             if new + 1 >= len(paths.cost):
                 return -1
-            for word in range(paths.odd.shape[1]):
-                odd = paths.odd[position, word] & graph.memories[customer, word]
-                member = graph.members[customer, word]
-                if odd & member:
-                    reduced += penalty(odd & member, word, graph.penalties)
-                paths.odd[new, word] = odd ^ member
-            if reduced > allowance:
-                continue
+            reduced += count_visit(graph, paths.odd, position, paths.odd, new, customer)
             paths.visited[new] = paths.visited[position]
             paths.visited[new, customer // 64] |= bit
             cost = paths.cost[position] + costs[node, customer]
@@ -303,10 +437,13 @@ def _unpack(paths: Paths) -> Any:
     """Return all routes as rows: the depot, customers, and zeros to the end."""
     longest = 0
     for route in range(paths.counts[_ROUTES]):
-        length, path = 0, paths.routes[route]
+        length, path, rest = 0, paths.routes[route], paths.rests[route]
         while path >= 0:
             length += 1
             path = paths.parent[path]
+        while rest >= 0:
+            length += 1
+            rest = paths.parent[rest]
         longest = max(longest, length)
     rows = np.zeros((paths.counts[_ROUTES], longest + 2), np.int16)
     for route in range(paths.counts[_ROUTES]):
@@ -314,6 +451,12 @@ def _unpack(paths: Paths) -> Any:
         while path >= 0:
             place += 1
             path = paths.parent[path]
+        rest = paths.rests[route]
+        after = place
+        while rest >= 0:
+            after += 1
+            rows[route, after] = paths.node[rest]
+            rest = paths.parent[rest]
         path = paths.routes[route]
         while path >= 0:
             rows[route, place] = paths.node[path]

@@ -14,7 +14,15 @@ import numpy as np
 from fixedfleet.bound.labelling import FORBIDDEN, Graph, Labels, penalty
 from fixedfleet.compiling import compiled
 
-__all__ = ["complete", "count_halves", "find_passable", "join", "trace"]
+__all__ = [
+    "both_odd",
+    "cheapest_labels",
+    "complete",
+    "count_halves",
+    "find_passable",
+    "join",
+    "trace",
+]
 
 
 @compiled()
@@ -83,24 +91,27 @@ def join(
                 rest = there.settled[customer, other]
                 if there.load[rest] > room:
                     continue
-                total += _both_odd(graph, here, there, label, rest)
+                total += both_odd(graph, here, there, label, rest)
                 if total < least[node, customer]:
                     least[node, customer] = total
                     before[node, customer], behind[node, customer] = label, rest
 
 
 @compiled()
-def _both_odd(graph: Graph, here: Labels, there: Labels, label: Any, rest: Any) -> Any:
+def both_odd(graph: Graph, here: Any, there: Any, label: Any, rest: Any) -> Any:
     """
-    Return the sum of the penalties of the cuts that are odd for both labels.
+    Return the penalties of the cuts whose divisor two labels reach only together.
 
-    A cut is odd for a label that has visited an odd number of the cut's customers. If
-    two such labels are joined, the route has one more pair of visits than the labels
-    have.
+    ``here`` and ``there`` are labels or paths of the enumeration.
     """
     total = np.int64(0)
-    for word in range(here.odd.shape[1]):
+    for word in range(graph.halves):
         cuts = here.odd[label, word] & there.odd[rest, word]
+        if cuts:
+            total += penalty(cuts, word, graph.penalties)
+    for word in range(graph.halves, here.odd.shape[1], 2):
+        cuts = here.odd[label, word] & there.odd[rest, word + 1]
+        cuts |= here.odd[label, word + 1] & there.odd[rest, word]
         if cuts:
             total += penalty(cuts, word, graph.penalties)
     return total
@@ -183,11 +194,29 @@ def find_passable(
                     not there.settled_memory[customer, other] & shared
                     and there.load[rest] + here.load[label] <= graph.limit
                 ):
-                    found = left >= _both_odd(graph, here, there, label, rest)
+                    found = left >= both_odd(graph, here, there, label, rest)
                 other += 1
             if found or (other == 0 and left < 0):
                 break
         passable[node, customer] = found
+
+
+@compiled()
+def cheapest_labels(graph: Graph, there: Labels) -> Any:
+    """
+    Return the least cost of a label at each customer, of at most each load.
+
+    The shape is (limit + 1, n).
+    """
+    n = len(graph.steps)
+    costs = np.full((graph.limit + 1, n), FORBIDDEN, np.int64)
+    for node in range(1, n):
+        for place in range(there.num_settled[node]):
+            load = there.load[there.settled[node, place]]
+            costs[load, node] = min(costs[load, node], there.settled_cost[node, place])
+        for load in range(1, graph.limit + 1):
+            costs[load, node] = min(costs[load, node], costs[load - 1, node])
+    return costs
 
 
 @compiled()
@@ -196,16 +225,11 @@ def complete(graph: Graph, there: Labels) -> Any:
     Return the least reduced cost of a way from each customer back to the depot.
 
     The result has shape (limit + 1, n). Entry [s, i] is for a way from customer i on
-    which the customers after i have a total load of at most s steps.
+    which the customers after i have a total load of at most s steps. It is right for
+    loads up to the one up to which labels are settled.
     """
     n = len(graph.steps)
-    paths = np.full((graph.limit + 1, n), FORBIDDEN, np.int64)
-    for node in range(1, n):
-        for place in range(there.num_settled[node]):
-            load = there.load[there.settled[node, place]]
-            paths[load, node] = min(paths[load, node], there.settled_cost[node, place])
-        for load in range(1, graph.limit + 1):
-            paths[load, node] = min(paths[load, node], paths[load - 1, node])
+    paths = cheapest_labels(graph, there)
     costs = np.empty((graph.limit + 1, n), np.int64)
     for node in range(1, n):
         for load in range(graph.limit + 1):

@@ -3,11 +3,11 @@ Labels: partial routes from the depot, extended customer by customer.
 
 A label is a path from the depot to a customer. It has a reduced cost, a load in steps
 (see :class:`WholeInstance`), an ng-memory (the customers that it must not visit next),
-and for each subset-row cut whether it has visited an odd number of the cut's customers.
-A label is dropped if another label dominates it. The other label is then at the same
-customer, has at most the same load and cost, and can still visit every customer that
-the first one can. A label that was compared with the others and not dropped is called
-settled. Labels are settled in ascending order of their loads.
+and for each subset-row cut what it has counted since the last penalty. A label is
+dropped if another label dominates it. The other label is then at the same customer, has
+at most the same load and cost, and can still visit every customer that the first one
+can. A label that was compared with the others and not dropped is called settled. Labels
+are settled in ascending order of their loads.
 
 The compiled loop returns after some work and can be continued, so that the caller can
 check the time limit in between.
@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from fixedfleet.compiling import compiled
 
@@ -28,6 +30,9 @@ __all__ = [
     "WITHOUT_CUTS",
     "Graph",
     "Labels",
+    "Useful",
+    "count_visit",
+    "cross",
     "empty_labels",
     "penalty",
     "settle",
@@ -55,13 +60,17 @@ class Graph(NamedTuple):
     limit: Any  # int64: capacity in steps
     reduced: Any  # (n, n) int64: reduced cost of each arc
     successors: Any  # (n, n) int32: customers that may follow, then zeros
-    degrees: Any  # (n,) int64: number of these customers
-    own: Any  # (n,) uint64: see Neighbourhoods
-    shared: Any  # (n, n) uint64: see Neighbourhoods
-    blocked: Any  # (n, n) uint64: see Neighbourhoods
-    members: Any  # (n, W) uint64: the subset-row cuts that contain a customer
-    memories: Any  # (n, W) uint64: the subset-row cuts whose memory contains it
-    penalties: Any  # (64 · W,) int64: cost of each second visit to a cut's customers
+    degrees: Any  # (n,) int64: how many these are
+    own: Any  # (n,) uint64, see Neighbourhoods
+    shared: Any  # (n, n) uint64
+    blocked: Any  # (n, n) uint64
+    # Words of bits, one bit per subset-row cut: first the cuts with divisor 2, then
+    # pairs of words for those with divisor 3. The first word of a pair says whether a
+    # number is at least 1, the second one whether it is 2.
+    halves: Any  # int64: the number of words for the cuts with divisor 2
+    members: Any  # (n, W) uint64: how much a visit to a customer counts
+    memories: Any  # (n, W) uint64: the cuts that remember across a customer
+    penalties: Any  # (64 · W,) int64: cost each time a cut's count reaches its divisor
 
 
 class Labels(NamedTuple):
@@ -77,14 +86,24 @@ class Labels(NamedTuple):
     node: Any  # (L,) int16: the last customer
     parent: Any  # (L,) int32: the label before; −1 for the first customer of a route
     memory: Any  # (L,) uint64: the ng-memory, see Neighbourhoods
-    odd: Any  # (L, W) uint64: subset-row cuts with an odd number of visits
+    odd: Any  # (L, W) uint64: what the cuts have counted since the last penalty
     following: Any  # (L,) int32: the next label of the same pending or free list
     pending: Any  # (limit + 1, n) int32: first label by load and customer, or −1
     counts: Any  # (2,) int64: see _TOP and _FREE
     settled: Any  # (n, K) int32: settled labels, the cheapest first
     settled_cost: Any  # (n, K) int64
     settled_memory: Any  # (n, K) uint64
+    settled_odd: Any  # (n, K, W) uint64
     num_settled: Any  # (n,) int64
+
+
+class Useful(NamedTuple):
+    """Which labels are useful: they have some load and can be completed to a route."""
+
+    first: Any  # int64: the smallest load
+    last: Any  # int64: the largest load
+    completions: Any  # (limit + 1, n) int64: see `joining.complete`
+    most: Any  # int64: the largest reduced cost of a route
 
 
 def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
@@ -107,8 +126,20 @@ def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
         settled=np.empty((n, per_node), np.int32),
         settled_cost=np.empty((n, per_node), np.int64),
         settled_memory=np.empty((n, per_node), np.uint64),
+        settled_odd=np.empty((n, per_node, words), np.uint64),
         num_settled=np.zeros(n, np.int64),
     )
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _lowest_bit(_context: Any, _word: Any) -> Any:
+    """Return the place of the lowest bit that is set in a 64-bit word."""
+
+    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        zero_is_undefined = context.get_constant(types.boolean, False)
+        return builder.cttz(arguments[0], zero_is_undefined)
+
+    return types.int64(types.uint64), build
 
 
 @compiled()
@@ -120,17 +151,68 @@ def penalty(cuts: Any, word: Any, penalties: Any) -> Any:
     the bits of all cuts.
     """
     total = np.int64(0)
-    place = 64 * word
     while cuts != np.uint64(0):
-        if cuts & np.uint64(0xFF) == np.uint64(0):
-            cuts >>= np.uint64(8)
-            place += 8
-            continue
-        if cuts & np.uint64(1):
-            total += penalties[place]
-        cuts >>= np.uint64(1)
-        place += 1
+        total += penalties[64 * word + _lowest_bit(cuts)]
+        cuts &= cuts - np.uint64(1)
     return total
+
+
+@compiled()
+def count_visit(
+    graph: Graph, before: Any, label: Any, after: Any, new: Any, customer: Any
+) -> Any:
+    """
+    Write what the cuts have counted after one more visit; return the penalties.
+
+    The counts are read from ``before[label]`` and written to ``after[new]``.
+    """
+    total = np.int64(0)
+    for word in range(graph.halves):
+        odd = before[label, word] & graph.memories[customer, word]
+        member = graph.members[customer, word]
+        if odd & member:
+            total += penalty(odd & member, word, graph.penalties)
+        after[new, word] = odd ^ member
+    for word in range(graph.halves, before.shape[1], 2):
+        memory = graph.memories[customer, word]
+        some, two = before[label, word] & memory, before[label, word + 1] & memory
+        counts, twice = graph.members[customer, word], graph.members[customer, word + 1]
+        full = (two & counts) | (some & twice)
+        if full:
+            total += penalty(full, word, graph.penalties)
+        once = counts & ~twice
+        after[new, word] = (some & ~counts) | (once & ~two) | (twice & (two | ~some))
+        after[new, word + 1] = (two & ~counts) | (once & some & ~two) | (twice & ~some)
+    return total
+
+
+@compiled()
+def _less_penalties(
+    graph: Graph, labels: Labels, node: Any, place: Any, label: Any, spare: Any
+) -> Any:
+    """
+    Subtract the penalties of the cuts that a rival has counted more for than a label.
+
+    The rival is settled at this place of its customer's list. It ends as soon as the
+    result is negative.
+    """
+    rival, odd = labels.settled_odd, labels.odd
+    for word in range(graph.halves):
+        cuts = rival[node, place, word] & ~odd[label, word]
+        while cuts != np.uint64(0) and spare >= 0:
+            spare -= graph.penalties[64 * word + _lowest_bit(cuts)]
+            cuts &= cuts - np.uint64(1)
+        if spare < 0:
+            return spare
+    for word in range(graph.halves, odd.shape[1], 2):
+        cuts = rival[node, place, word] & ~odd[label, word]
+        cuts |= rival[node, place, word + 1] & ~odd[label, word + 1]
+        while cuts != np.uint64(0) and spare >= 0:
+            spare -= graph.penalties[64 * word + _lowest_bit(cuts)]
+            cuts &= cuts - np.uint64(1)
+        if spare < 0:
+            return spare
+    return spare
 
 
 @compiled()
@@ -152,19 +234,26 @@ def start_labels(graph: Graph, labels: Labels) -> None:
 
 @compiled()
 def settle(
-    graph: Graph, labels: Labels, position: Any, extended: Any, mode: Any, work: Any
+    graph: Graph,
+    labels: Labels,
+    position: Any,
+    last: Any,
+    mode: Any,
+    useful: Useful,
+    work: Any,
 ) -> Any:
     """
     Settle pending labels, and return the position to continue from.
 
     A position is load · n + customer, and stands for all pending labels with this load
-    and customer; the first is ``position``. Labels with a load of at most ``extended``
-    are also extended. ``mode`` is BY_COST, WITHOUT_CUTS or EXACT. The call ends after
-    about ``work`` comparisons of labels. Return −1 if the arrays are full.
+    and customer. Positions from ``position`` to before ``end`` are settled. The labels
+    are extended to those that are ``useful``. ``mode`` is BY_COST, WITHOUT_CUTS or
+    EXACT. The call ends after about ``work`` comparisons of labels. Return −1 if the
+    arrays are full.
     """
     n = len(graph.steps)
     waiting = np.empty(len(labels.cost), np.int32)
-    while position < (graph.limit + 1) * n and work > 0:
+    while position < last and work > 0:
         load, node = divmod(position, n)
         count = 0
         label = labels.pending[load, node]
@@ -185,10 +274,23 @@ def settle(
             if known == labels.settled.shape[1]:
                 return -1
             _insert(labels, label, node)
-            if load <= extended and not _extend(graph, labels, label, mode):
+            if load < useful.last and not _extend(graph, labels, label, mode, useful):
                 return -1
         position += 1
     return position
+
+
+@compiled()
+def cross(graph: Graph, labels: Labels, node: Any, mode: Any, useful: Useful) -> Any:
+    """
+    Extend all settled labels of a customer to labels that are useful.
+
+    Return False if there is no room.
+    """
+    for place in range(labels.num_settled[node]):
+        if not _extend(graph, labels, labels.settled[node, place], mode, useful):
+            return False
+    return True
 
 
 @compiled()
@@ -211,13 +313,7 @@ def _dominated(
         if labels.settled_memory[node, place] & others != np.uint64(0):
             continue
         if mode == EXACT:
-            rival = labels.settled[node, place]
-            for word in range(labels.odd.shape[1]):
-                cuts = labels.odd[rival, word] & ~labels.odd[label, word]
-                if cuts != np.uint64(0):
-                    spare -= penalty(cuts, word, graph.penalties)
-                    if spare < 0:
-                        break
+            spare = _less_penalties(graph, labels, node, place, label, spare)
         if spare >= 0:
             return True
     return False
@@ -238,16 +334,21 @@ def _insert(labels: Labels, label: Any, node: Any) -> None:
         labels.settled[node, place] = labels.settled[node, place - 1]
         labels.settled_cost[node, place] = labels.settled_cost[node, place - 1]
         labels.settled_memory[node, place] = labels.settled_memory[node, place - 1]
+        for word in range(labels.odd.shape[1]):
+            labels.settled_odd[node, place, word] = labels.settled_odd[
+                node, place - 1, word
+            ]
     labels.settled[node, low] = label
     labels.settled_cost[node, low] = cost
     labels.settled_memory[node, low] = labels.memory[label]
+    labels.settled_odd[node, low] = labels.odd[label]
     labels.num_settled[node] = last + 1
 
 
 @compiled()
-def _extend(graph: Graph, labels: Labels, label: Any, mode: Any) -> Any:
+def _extend(graph: Graph, labels: Labels, label: Any, mode: Any, useful: Useful) -> Any:
     """
-    Add the labels that visit one more customer than ``label``.
+    Add the useful labels that visit one more customer than ``label``.
 
     Return False if the arrays are full.
     """
@@ -255,7 +356,13 @@ def _extend(graph: Graph, labels: Labels, label: Any, mode: Any) -> Any:
     for place in range(graph.degrees[node]):
         customer = graph.successors[node, place]
         reached = load + graph.steps[customer]
-        if reached > graph.limit or memory & graph.blocked[node, customer]:
+        if reached > useful.last or reached < useful.first:
+            continue
+        if memory & graph.blocked[node, customer]:
+            continue
+        cost = labels.cost[label] + graph.reduced[node, customer]
+        most = useful.most - useful.completions[graph.limit - reached, customer]
+        if cost > most:
             continue
         new = labels.counts[_FREE]
         if new < 0:
@@ -263,13 +370,9 @@ def _extend(graph: Graph, labels: Labels, label: Any, mode: Any) -> Any:
             if new == len(labels.cost):
                 return False
         following = labels.following[new]
-        cost = labels.cost[label] + graph.reduced[node, customer]
-        for word in range(labels.odd.shape[1]):
-            odd = labels.odd[label, word] & graph.memories[customer, word]
-            member = graph.members[customer, word]
-            if odd & member:
-                cost += penalty(odd & member, word, graph.penalties)
-            labels.odd[new, word] = odd ^ member
+        cost += count_visit(graph, labels.odd, label, labels.odd, new, customer)
+        if cost > most:
+            continue
         labels.cost[new] = cost
         labels.memory[new] = memory & graph.shared[node, customer] | graph.own[customer]
         known = min(labels.num_settled[customer], _GLANCE)

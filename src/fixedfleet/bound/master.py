@@ -13,7 +13,7 @@ from fixedfleet.bound.capacity_cuts import (
     find_capacity_cuts,
 )
 from fixedfleet.bound.linear_program import Entries, LinearProgram
-from fixedfleet.bound.subset_rows import SubsetRow, count_pairs, find_subset_rows
+from fixedfleet.bound.subset_rows import SubsetRow, count_visits, find_subset_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -171,7 +171,11 @@ class Master:
         )
         if subset_rows:
             size, most = self.whole.size, _MOST_SUBSET_ROWS
-            cuts += find_subset_rows(routes, values, size, most, limited=limited)
+            # Larger cuts make labels too many. They are for a given list of routes.
+            sizes = (3,) if limited else (3, 4, 5)
+            cuts += find_subset_rows(
+                routes, values, size, most, limited=limited, sizes=sizes
+            )
         return self.add_cuts(cuts)
 
     def add_cuts(self, cuts: Iterable[Cut]) -> int:
@@ -196,7 +200,7 @@ class Master:
 
     def _add_rows(self, cuts: list[Cut]) -> None:
         capacity = np.array([isinstance(cut, CapacityCut) for cut in cuts])
-        needed = [2.0 * c.vehicles if isinstance(c, CapacityCut) else 0.0 for c in cuts]
+        sides = np.array([_right_side(cut) for cut in cuts])
         customers = self.whole.size - 1
         table = np.zeros((customers + len(self.routes), len(cuts)), np.int64)
         for place, cut in enumerate(cuts):
@@ -206,8 +210,8 @@ class Master:
         columns, rows = np.nonzero(table)
         values = table[columns, rows].astype(float)
         self._program.add_rows(
-            np.where(capacity, needed, -np.inf),
-            np.where(capacity, np.inf, 1.0),
+            np.where(capacity, sides, -np.inf),
+            np.where(capacity, np.inf, sides),
             Entries(rows + self._program.num_rows, columns, values),
         )
         self.cuts.extend(cuts)
@@ -291,8 +295,7 @@ class Master:
         cost M times.
         """
         sides = [1.0] * (self.whole.size - 1) + [0.0]
-        for cut in self.cuts:
-            sides.append(2.0 * cut.vehicles if isinstance(cut, CapacityCut) else 1.0)
+        sides += [_right_side(cut) for cut in self.cuts]
         column = self._coefficients(pad([route]))[0]
         column[self.whole.size - 1] = 0  # the bound does not depend on the fleet's dual
         return float((np.array(sides) - self.whole.vehicles * column) @ direction)
@@ -310,6 +313,11 @@ class Master:
         return np.hstack((visits[:, 1:], fleet, _cut_coefficients(rows, self.cuts)))
 
 
+def _right_side(cut: Cut) -> float:
+    """Return the number that the coefficients of a plan's tours are compared with."""
+    return float(2 * cut.vehicles if isinstance(cut, CapacityCut) else cut.most)
+
+
 def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
     """
     Return the coefficient of each route in each cut, shape (R, K).
@@ -325,10 +333,12 @@ def _cut_coefficients(rows: NDArray[Any], cuts: list[Cut]) -> NDArray[np.int64]:
     if subset:
         places = [k for k, cut in enumerate(cuts) if isinstance(cut, SubsetRow)]
         memories = np.array([cut.memory for cut in subset])
-        customers = np.zeros_like(memories)
-        for row, cut in zip(customers, subset, strict=True):
-            row[list(cut.customers)] = True
-        table[:, places] = count_pairs(rows, customers, memories)
+        divisors = np.array([cut.divisor for cut in subset])
+        weights = np.zeros(memories.shape, np.int64)
+        for row, cut in zip(weights, subset, strict=True):
+            row[list(cut.customers)] = 1
+            row[list(cut.twice)] = 2
+        table[:, places] = count_visits(rows, weights, memories, divisors)
     return table
 
 
@@ -343,4 +353,6 @@ def _entries(table: NDArray[np.int64], first: int) -> Entries:
 
 
 def _key(cut: Cut) -> object:
-    return cut.inside.tobytes() if isinstance(cut, CapacityCut) else cut.customers
+    if isinstance(cut, CapacityCut):
+        return cut.inside.tobytes()
+    return cut.customers, cut.twice, cut.divisor

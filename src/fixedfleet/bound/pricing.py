@@ -9,12 +9,14 @@ no rounding errors, because all sums are 64-bit whole numbers.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fixedfleet.bound.capacity_cuts import CapacityCut
 from fixedfleet.bound.joining import (
+    complete,
     count_halves,
     find_passable,
     join,
@@ -25,6 +27,8 @@ from fixedfleet.bound.labelling import (
     FORBIDDEN,
     Graph,
     Labels,
+    Useful,
+    cross,
     empty_labels,
     settle,
     start_labels,
@@ -82,6 +86,7 @@ class Priced(NamedTuple):
 
     bound: int
     routes: list[Route]
+    least: int  # no route has a smaller reduced cost, if the mode was exact
 
 
 class Fixed(NamedTuple):
@@ -139,7 +144,7 @@ class Pricer:
                     constant += 2 * cut.vehicles * dual
             elif dual < 0:
                 rows.append((cut, -dual))
-                constant += dual
+                constant += cut.most * dual
         costs = np.where(self.allowed, costs, FORBIDDEN)
         forward = self._graph(costs, rows)
         backward = forward if self.whole.symmetric else self._graph(costs.T, rows)
@@ -147,15 +152,22 @@ class Pricer:
 
     def _graph(self, costs: NDArray[np.int64], rows: list[tuple[Any, int]]) -> Graph:
         n = self.whole.size
-        words = -(-len(rows) // 64)
+        num_thirds = sum(cut.divisor == 3 for cut, _ in rows)
+        halves = -(-(len(rows) - num_thirds) // 64)
+        words = halves + 2 * -(-num_thirds // 64)
         members = np.zeros((n, words), np.uint64)
         memories = np.zeros((n, words), np.uint64)
         penalties = np.zeros(64 * words, np.int64)
-        for place, (cut, penalty) in enumerate(rows):
-            bit = np.uint64(1 << place % 64)
-            members[list(cut.customers), place // 64] |= bit
-            memories[cut.memory, place // 64] |= bit
-            penalties[place] = penalty
+        places = {2: count(), 3: count()}
+        for cut, penalty in rows:
+            place, bit = divmod(next(places[cut.divisor]), 64)
+            word = place if cut.divisor == 2 else halves + 2 * place
+            mask = np.uint64(1 << bit)
+            members[list(cut.customers), word] |= mask
+            memories[cut.memory, word] |= mask
+            penalties[64 * word + bit] = penalty
+            if cut.twice:
+                members[list(cut.twice), word + 1] |= mask
         usable = costs < FORBIDDEN
         usable[:, 0] = False
         degrees = usable.sum(axis=1)
@@ -168,6 +180,7 @@ class Pricer:
             successors,
             degrees,
             *self._neighbourhoods,
+            halves,
             members,
             memories,
             penalties,
@@ -175,40 +188,98 @@ class Pricer:
 
     # Labels
 
-    def labels(self, graph: Graph, extended: int, mode: int = EXACT) -> Labels:
+    def labels(self, graph: Graph, last: int, mode: int = EXACT) -> Labels:
         """
-        Return all settled labels of a graph.
+        Return all settled labels of a graph with a load of at most ``last`` steps.
 
-        Only labels with a load of at most ``extended`` steps are extended. ``mode`` is
-        BY_COST, WITHOUT_CUTS or EXACT; see :mod:`fixedfleet.bound.labelling`.
+        ``mode`` is BY_COST, WITHOUT_CUTS or EXACT; see
+        :mod:`fixedfleet.bound.labelling`.
         """
+        completions = np.zeros((graph.limit + 1, self.whole.size), np.int64)
+        useful = Useful(0, last, completions, FORBIDDEN)
         while True:
             labels = empty_labels(graph, *self._room)
             start_labels(graph, labels)
-            position, last = 0, (graph.limit + 1) * self.whole.size
-            while 0 <= position < last:
-                self.check_time()
-                position = settle(graph, labels, position, extended, mode, _SLICE)
-            if position == last:
-                self.num_labels = int(labels.num_settled.sum())
+            if self._settle(graph, labels, 0, last, mode, useful):
                 return labels
-            total, per_node = self._room
-            if total > _MOST_LABELS or per_node > _MOST_PER_NODE:
-                raise TooManyLabelsError
-            self._room = 2 * total, 2 * per_node
+            self._enlarge()
 
     def both(
-        self, reduced: Reduced, extended: int, mode: int = EXACT
+        self, reduced: Reduced, last: int, mode: int, most: int
     ) -> tuple[Labels, Labels]:
         """
         Return (labels from the depot, labels towards the depot).
 
-        The arguments are those of :meth:`labels`.
+        Labels are extended up to the load ``last``, which is half of the limit or more.
+        Labels of more than half the limit are left out if the reduced cost of every
+        route that they can become exceeds ``most``. If ``last`` is half the limit, the
+        labels from the depot have the first customer beyond it, too.
         """
-        here = self.labels(reduced.graph, extended, mode)
-        if self.whole.symmetric:
-            return here, here
-        return here, self.labels(reduced.backward, extended, mode)
+        half = self.whole.limit // 2
+        while True:
+            here = self.labels(reduced.graph, half, mode)
+            there = here
+            if not self.whole.symmetric:
+                there = self.labels(reduced.backward, half, mode)
+            done = self._beyond(reduced.graph, here, there, last, mode, most)
+            if done and there is not here and last > half:
+                done = self._beyond(reduced.backward, there, here, last, mode, most)
+            if done:
+                self.num_labels = int(here.num_settled.sum())
+                return here, there
+            self._enlarge()
+
+    def _beyond(
+        self,
+        graph: Graph,
+        labels: Labels,
+        opposite: Labels,
+        last: int,
+        mode: int,
+        most: int,
+    ) -> bool:
+        """
+        Add the labels with more than half of the limit as their load.
+
+        Return False if the arrays are full.
+        """
+        first = self.whole.limit // 2 + 1
+        completions = complete(graph, opposite)
+        useful = Useful(first, self.whole.limit, completions, most)
+        for node in range(1, self.whole.size):
+            if not cross(graph, labels, node, mode, useful):
+                return False
+            if node % 64 == 0:
+                self.check_time()
+        useful = useful._replace(last=last)
+        return self._settle(graph, labels, first, self.whole.limit, mode, useful)
+
+    def _settle(
+        self,
+        graph: Graph,
+        labels: Labels,
+        first: int,
+        last: int,
+        mode: int,
+        useful: Useful,
+    ) -> bool:
+        """
+        Settle the labels with loads from ``first`` to ``last``.
+
+        Return False if the arrays are full.
+        """
+        position, end = first * self.whole.size, (last + 1) * self.whole.size
+        while 0 <= position < end:
+            self.check_time()
+            position = settle(graph, labels, position, end, mode, useful, _SLICE)
+        return position == end
+
+    def _enlarge(self) -> None:
+        """Make the arrays of labels twice as large."""
+        total, per_node = self._room
+        if total > _MOST_LABELS or per_node > _MOST_PER_NODE:
+            raise TooManyLabelsError
+        self._room = 2 * total, 2 * per_node
 
     def check_time(self) -> None:
         """Raise OutOfTimeError if no time is left."""
@@ -226,7 +297,7 @@ class Pricer:
         """
         limit = self.whole.limit
         half = limit // 2
-        here, there = self.both(reduced, half, mode)
+        here, there = self.both(reduced, half, mode, below - 1)
         n = self.whole.size
         least = np.full((n, n), below)
         before = np.full((n, n), -1, np.int32)
@@ -243,7 +314,8 @@ class Pricer:
         chosen = starts[order], ends[order]
         rows = trace(here, there, before[chosen], behind[chosen], limit, most)
         routes = [tuple(row[row > 0].tolist()) for row in rows]
-        return Priced(self.bound(reduced, int(least.min())), routes)
+        cheapest = int(least.min())
+        return Priced(self.bound(reduced, cheapest), routes, cheapest)
 
     def bound(self, reduced: Reduced, least: int) -> int:
         """Return the lower bound in units, given the least reduced cost of a route."""
@@ -271,10 +343,9 @@ class Pricer:
         """
         Forbid the arcs that no plan with a cost of at most ``goal``, in units, can use.
         """
-        labels = here, there = self.both(reduced, self.whole.limit)
-        some = np.flatnonzero(here.num_settled)
-        least = int((here.settled_cost[some, 0] + reduced.graph.reduced[some, 0]).min())
+        _, _, least = self.price(reduced, EXACT, 0, 1)
         spare = self.spare(reduced, least, goal)
+        labels = here, there = self.both(reduced, self.whole.limit, EXACT, spare)
         n = self.whole.size
         passable = np.zeros((n, n), bool)
         for node in range(1, n):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fixedfleet.bound.bounding import bounds
-from fixedfleet.bound.subset_rows import count_pairs
+from fixedfleet.bound.subset_rows import count_visits
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError, check_vehicle_cost
 from fixedfleet.fleet import assess_fleet
@@ -206,4 +206,5 @@ def load_kernels() -> None:
         for _ in bounds(ring, poor, seconds_left=lambda: math.inf):
             pass
         nothing = np.zeros((1, 2), bool)
-        count_pairs(np.zeros((1, 2), np.int16), nothing, nothing)
+        ones = np.ones((1, 2), np.int64)
+        count_visits(np.zeros((1, 2), np.int16), ones, nothing, ones[0, :1])

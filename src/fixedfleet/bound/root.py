@@ -44,14 +44,14 @@ _ENOUGH = 3e-4  # while a round raises the value by this share, only capacity cu
 _LITTLE = 5e-5  # cuts have stalled if a round raises the value by a smaller share
 # Arcs are fixed when the gap is below _FIX_GAP, and again whenever the gap has shrunk
 # by the factor _SHRUNK since the last time (_SHRUNK_LITTLE if cuts have stalled).
-_FIX_GAP, _SHRUNK = 0.025, 0.8
+_FIX_GAP, _SHRUNK = 0.025, 0.85
 _SHRUNK_LITTLE = 0.93
-_MOST_LABELS = 60_000  # if a pricing settles more labels, fixing would take too long
+_MOST_LABELS = 400_000  # if a pricing settles more labels, fixing would take too long
 # The limits of the enumeration. Each applies if the gap is below its key.
 _ROOMS = {
-    0.0045: Room(paths=4_000_000, routes=1_000_000),
-    0.008: Room(paths=1_000_000, routes=250_000),
-    0.015: Room(paths=300_000, routes=100_000),
+    0.006: Room(paths=2_000_000, routes=600_000),
+    0.009: Room(paths=250_000, routes=80_000),
+    0.015: Room(paths=100_000, routes=35_000),
     1.0: Room(paths=60_000, routes=20_000),
 }
 

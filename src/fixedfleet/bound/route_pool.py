@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fixedfleet.bound.labelling import Graph, penalty
+from fixedfleet.bound.labelling import Graph, count_visit
 from fixedfleet.bound.master import DUAL_UNIT, Master
 from fixedfleet.bound.pricing import OutOfTimeError
 from fixedfleet.bound.subset_rows import SubsetRow
@@ -34,11 +34,15 @@ if TYPE_CHECKING:
 __all__ = ["RoutePool", "walk"]
 
 _FIRST = 600  # routes in the first linear program
-_ENTERING = 500  # most routes that one pricing adds to a linear program
+_ENTERING = 300  # most routes that one pricing adds to a linear program
+_KEPT = 10  # routes per customer that a purge leaves in a linear program
 _ROUNDS = 40  # most rounds of cuts in one node
 _STALLED = 3  # a node branches after this many rounds of little gain in a row
 _GAIN = 1e-4  # a round gains little if the bound rises by less than this share
 _CANDIDATES = 6  # most pairs of customers that strong branching tries
+# A linear program counts as solved if its value exceeds the bound of the duals by less
+# than this share of the gap.
+_CONVERGED = 0.02
 _NEGLIGIBLE = 1e-9  # a reduced cost below this share of the cost counts as zero
 _ARTIFICIAL = 20  # an artificial column costs as much as this many plans
 
@@ -144,6 +148,11 @@ class RoutePool:
         if node.bound > self._goal:
             return []
         pairs = self._pairs(master)
+        if not pairs:
+            self._price(node, master, 0.0)
+            pairs = self._pairs(master)
+        if node.bound > self._goal:
+            return []
         if pairs:
             return self._strongest(node, pairs)
         routes, _ = master.support()
@@ -181,25 +190,31 @@ class RoutePool:
         node.cuts = master.cuts
         return master
 
-    def _price(self, node: Node, master: Master) -> None:
+    def _price(self, node: Node, master: Master, allowed: float = _CONVERGED) -> None:
         """
         Solve the linear program over all routes of a node by column generation.
 
-        This raises the node's bound. Routes whose reduced cost is too large for a plan
-        within the goal are dropped.
+        It ends when the program's value exceeds the bound of the duals by less than
+        the share ``allowed`` of the gap. This raises the node's bound. Routes whose
+        reduced cost is too large for a plan within the goal are dropped.
         """
         while True:
             self._pricer.check_time()
-            duals = master.solve().duals
+            value, _, duals = master.solve()
             reduced = self._pricer.reduce(master.cuts, duals)
             fleet = min(0, round(duals[self._whole.size - 1] * DUAL_UNIT))
             costs = walk(reduced.graph, node.routes)
             least = int(costs.min(initial=0))
+            bound = self._pricer.bound(reduced, least)
+            if value * DUAL_UNIT - bound < allowed * max(self._goal - bound, 0):
+                break
             (entering,) = np.nonzero(costs < fleet - _NEGLIGIBLE * self._goal)
             entering = entering[np.argsort(costs[entering], kind="stable")]
             if not master.add_routes(_tours(node.routes[entering[:_ENTERING]])):
                 break
-        node.bound = max(node.bound, self._pricer.bound(reduced, least))
+        # Not inside the loop, which could delete and add the same routes forever.
+        master.purge(_KEPT * self._whole.size)
+        node.bound = max(node.bound, bound)
         spare = self._pricer.spare(reduced, least, self._goal)
         kept = costs <= spare
         near = fleet + 0.3 * (spare - fleet)
@@ -266,7 +281,7 @@ def walk(graph: Graph, routes: Any) -> Any:
     ``routes`` has shape (R, L): the depot, customers, and zeros to the end.
     """
     costs = np.zeros(len(routes), np.int64)
-    odd = np.zeros(graph.members.shape[1], np.uint64)
+    odd = np.zeros((1, graph.members.shape[1]), np.uint64)
     for route in range(len(routes)):
         odd[:] = 0
         total, before = np.int64(0), 0
@@ -275,12 +290,7 @@ def walk(graph: Graph, routes: Any) -> Any:
             total += graph.reduced[before, stop]
             if stop == 0:
                 break
-            for word in range(len(odd)):
-                kept = odd[word] & graph.memories[stop, word]
-                member = graph.members[stop, word]
-                if kept & member:
-                    total += penalty(kept & member, word, graph.penalties)
-                odd[word] = kept ^ member
+            total += count_visit(graph, odd, 0, odd, 0, stop)
             before = stop
         costs[route] = total
     return costs
