@@ -10,7 +10,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.bound.enumeration import Room, enumerate_routes
 from fixedfleet.bound.joining import find_passable
-from fixedfleet.bound.labelling import EXACT, FORBIDDEN
+from fixedfleet.bound.labelling import EXACT, FORBIDDEN, lowest_bit
 from fixedfleet.bound.master import DUAL_UNIT, Master, pad
 from fixedfleet.bound.pricing import OutOfTimeError, Pricer
 from fixedfleet.bound.root import Root
@@ -192,3 +192,11 @@ def test_a_small_room_ends_the_enumeration(odd, forever):
     labels = pricer.labels(reduced.backward, whole.limit)
     for room in (Room(9, 999), Room(999, 9)):
         assert enumerate_routes(pricer, reduced, labels, FORBIDDEN // 2, room) is None
+
+
+def test_the_lowest_bit_of_a_word():
+    """Each of the 64 places is found, whatever bits follow."""
+    for place in range(64):
+        for more in (0, 1 << 63, (1 << 64) - 1):
+            word = (1 << place) | (more >> place << place)
+            assert lowest_bit(np.uint64(word)) == place

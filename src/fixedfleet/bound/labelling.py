@@ -18,8 +18,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from fixedfleet.compiling import compiled
 
@@ -34,6 +32,7 @@ __all__ = [
     "count_visit",
     "cross",
     "empty_labels",
+    "lowest_bit",
     "penalty",
     "settle",
     "start_labels",
@@ -46,6 +45,12 @@ FORBIDDEN = 1 << 60  # the reduced cost of an arc that no route may use
 BY_COST, WITHOUT_CUTS, EXACT = range(3)
 _TOP, _FREE = 0, 1  # entries of Labels.counts: labels used, and the first freed label
 _GLANCE = 8  # a new label is at once compared with this many settled labels
+# In a de Bruijn sequence, all runs of six bits differ. If it is multiplied by a power
+# of two, the first six bits of the product tell which power it is.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_PLACES = np.zeros(64, np.int64)
+for _place in range(64):
+    _PLACES[((1 << _place) * int(_DE_BRUIJN) % 2**64) >> 58] = _place
 
 
 class Graph(NamedTuple):
@@ -131,15 +136,11 @@ def empty_labels(graph: Graph, labels: int, per_node: int) -> Labels:
     )
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _lowest_bit(_context: Any, _word: Any) -> Any:
+@compiled()
+def lowest_bit(word: Any) -> Any:
     """Return the place of the lowest bit that is set in a 64-bit word."""
-
-    def build(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        zero_is_undefined = context.get_constant(types.boolean, False)
-        return builder.cttz(arguments[0], zero_is_undefined)
-
-    return types.int64(types.uint64), build
+    lowest = word & (~word + np.uint64(1))
+    return _PLACES[(lowest * _DE_BRUIJN) >> np.uint64(58)]
 
 
 @compiled()
@@ -152,7 +153,7 @@ def penalty(cuts: Any, word: Any, penalties: Any) -> Any:
     """
     total = np.int64(0)
     while cuts != np.uint64(0):
-        total += penalties[64 * word + _lowest_bit(cuts)]
+        total += penalties[64 * word + lowest_bit(cuts)]
         cuts &= cuts - np.uint64(1)
     return total
 
@@ -200,7 +201,7 @@ def _less_penalties(
     for word in range(graph.halves):
         cuts = rival[node, place, word] & ~odd[label, word]
         while cuts != np.uint64(0) and spare >= 0:
-            spare -= graph.penalties[64 * word + _lowest_bit(cuts)]
+            spare -= graph.penalties[64 * word + lowest_bit(cuts)]
             cuts &= cuts - np.uint64(1)
         if spare < 0:
             return spare
@@ -208,7 +209,7 @@ def _less_penalties(
         cuts = rival[node, place, word] & ~odd[label, word]
         cuts |= rival[node, place, word + 1] & ~odd[label, word + 1]
         while cuts != np.uint64(0) and spare >= 0:
-            spare -= graph.penalties[64 * word + _lowest_bit(cuts)]
+            spare -= graph.penalties[64 * word + lowest_bit(cuts)]
             cuts &= cuts - np.uint64(1)
         if spare < 0:
             return spare

@@ -13,7 +13,6 @@ require("torch", "network", "decoding a prediction")
 from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
 from fixedfleet.planning.greedy import pseudo_greedy
 from fixedfleet.planning.network_plans import PlansByNetwork, plan_by_network
-from fixedfleet.planning.ordering import order_tours
 from fixedfleet.planning.predicting import certain_prediction, predict, predict_views
 from fixedfleet.planning.prediction import Prediction
 from fixedfleet.planning.repair import RepairOptions
@@ -26,7 +25,6 @@ __all__ = [
     "certain_prediction",
     "decode",
     "get_decoder",
-    "order_tours",
     "plan_by_network",
     "predict",
     "predict_views",
