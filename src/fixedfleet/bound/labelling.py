@@ -246,11 +246,12 @@ def settle(
     """
     Settle pending labels, and return the position to continue from.
 
-    A position is load · n + customer, and stands for all pending labels with this load
-    and customer. Positions from ``position`` to before ``end`` are settled. The labels
-    are extended to those that are ``useful``. ``mode`` is BY_COST, WITHOUT_CUTS or
-    EXACT. The call ends after about ``work`` comparisons of labels. Return −1 if the
-    arrays are full.
+    A position is load · n + customer, where n is the number of locations. It stands for
+    all pending labels with this load and customer. Positions from ``position`` up to,
+    but not including, ``last`` are settled, and their labels are extended to those that
+    are ``useful``. ``mode`` is BY_COST, WITHOUT_CUTS or EXACT, the modes of dominance.
+    The call ends after about ``work`` comparisons of labels. Return ``last`` if all are
+    settled, and −1 if the arrays are full.
     """
     n = len(graph.steps)
     waiting = np.empty(len(labels.cost), np.int32)

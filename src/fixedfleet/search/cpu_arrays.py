@@ -133,7 +133,7 @@ def leg_between(problem: Problem, start: Any, end: Any) -> Any:
 
 @inlined
 def mark(state: State, node: Any) -> None:
-    """Mark a node whose successor in the current plan may differ from the best plan."""
+    """Mark a node whose successors in the current and the best plan may differ."""
     if state.nodes[node, MARK] == 0:
         state.nodes[node, MARK] = 1
         state.changed[state.counts[CHANGED]] = node

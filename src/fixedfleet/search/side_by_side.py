@@ -196,7 +196,12 @@ class Exchange:
         self._changed = threading.Condition()
 
     def of(self, number: int) -> Callable[[Plan], Plan]:
-        """Return the ``exchange`` function of the search with this number."""
+        """
+        Return the function by which the search with this number exchanges plans.
+
+        It is the ``exchange`` of the search's task: it is called with the search's own
+        plan, and returns the plan from which the search goes on.
+        """
 
         def exchange(plan: Plan) -> Plan:
             with self._changed:

@@ -90,7 +90,11 @@ class Order:
 
     @cached_property
     def rest(self) -> Instance:
-        """The instance without the customers taken out; the others are renumbered."""
+        """
+        The instance that remains after customers were removed by the dispatcher.
+
+        The remaining customers are renumbered.
+        """
         if not self.request.taken_out:
             return self.instance
         rest = self.instance.without(self.request.taken_out)
