@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Part = TypeVar("Part")
+Base = TypeVar("Base")
 
 Parts = dict[str, dict[str, Any]]  # parts by kind, then by name
 
@@ -84,6 +85,17 @@ class Registry(Generic[Part]):
             place = self._places.get(name, name)
             self._parts[name] = cast("Part", load_reference(place, self.kind))
         return self._parts[name]
+
+    def get_subclass(self, name: str, base: type[Base]) -> type[Base]:
+        """Return the part with a name; raise InputError unless it is a ``base``."""
+        found: Any = self.get(name)
+        if not (isinstance(found, type) and issubclass(found, base)):
+            room = base.__module__.rpartition(".")[0]  # which exports the base class
+            raise InputError(
+                f"the {self.kind} {name!r} is {found!r}: it must be a subclass of "
+                f"{room}.{base.__name__}"
+            )
+        return found
 
     def check(self, name: str) -> None:
         """Raise InputError unless a name is known or has the form of a reference."""

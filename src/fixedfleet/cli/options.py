@@ -46,7 +46,7 @@ __all__ = [
     "read_instance",
 ]
 
-_MOST_WARNINGS = 20  # only so many doubtful rows are printed one by one
+_MOST_WARNINGS = 20  # doubtful rows beyond this number are only counted
 _LENGTH_OF_SHIFT = re.compile(r"[\d.,]+\s*[a-z]+\.?", re.IGNORECASE)  # such as 8h
 
 Arguments: TypeAlias = argparse.Namespace

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from fixedfleet.errors import InputError, known_settings
+from fixedfleet.errors import known_settings
 from fixedfleet.model.features import MASKED, symmetry
 from fixedfleet.registry import Registry
 
@@ -193,10 +193,5 @@ def make_config(name: str, settings: Mapping[str, Any]) -> Any:
     InputError
         If there is no such network or setting, or if a value is wrong.
     """
-    kind = NETWORKS.get(name)
-    if not (isinstance(kind, type) and issubclass(kind, PlanNetwork)):
-        raise InputError(
-            f"the network {name!r} is {kind!r}: it must be a subclass of "
-            "fixedfleet.model.PlanNetwork"
-        )
+    kind = NETWORKS.get_subclass(name, PlanNetwork)
     return kind.Config(**known_settings(kind.Config, "model", settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from fixedfleet.errors import InputError, known_settings
+from fixedfleet.errors import known_settings
 from fixedfleet.registry import Registry
 
 if TYPE_CHECKING:
@@ -69,10 +69,5 @@ def make_loss(name: str, settings: Mapping[str, Any]) -> Loss:
     InputError
         If there is no such loss or setting, or if a value is wrong.
     """
-    kind = LOSSES.get(name)
-    if not (isinstance(kind, type) and issubclass(kind, Loss)):
-        raise InputError(
-            f"the loss {name!r} is {kind!r}: it must be a subclass of "
-            "fixedfleet.training.Loss"
-        )
+    kind = LOSSES.get_subclass(name, Loss)
     return kind(**known_settings(kind, "loss", settings))
