@@ -62,6 +62,7 @@ __all__ = [
     "mark_changes",
     "next_bits",
     "ruin",
+    "sort_in",
     "string_start",
     "undo",
     "uniform",
@@ -249,6 +250,23 @@ def ruin(problem: Problem, state: State) -> Any:
 
 
 @inlined
+def sort_in(state: State, customer: Any, key: Any, count: Any) -> Any:
+    """
+    Put a customer among the first ``count`` of the pool, which are sorted by key.
+
+    The keys ascend. A customer with an equal key stays behind those before it.
+    """
+    pool, keys = state.pool, state.keys
+    place = count
+    while place > 0 and keys[place - 1] > key:
+        keys[place] = keys[place - 1]
+        pool[place] = pool[place - 1]
+        place -= 1
+    keys[place] = key
+    pool[place] = customer
+
+
+@inlined
 def _order(problem: Problem, state: State, count: Any) -> Any:
     """
     Sort the pool, which has ``count`` customers to insert.
@@ -257,10 +275,9 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
     (farthest or closest first). It is drawn anew in each call.
     """
     mode = below(state.random, 11)
-    pool, keys = state.pool, state.keys
     depot = len(problem.near_depot)
     for k in range(count):
-        customer = pool[k]
+        customer = state.pool[k]
         if mode < 4:
             key = np.float32(next_bits(state.random) >> np.uint64(8))
         elif mode < 8:
@@ -269,13 +286,7 @@ def _order(problem: Problem, state: State, count: Any) -> Any:
             key = -leg_to(problem.legs, customer, depot)
         else:
             key = leg_to(problem.legs, customer, depot)
-        j = k - 1
-        while j >= 0 and keys[j] > key:
-            keys[j + 1] = keys[j]
-            pool[j + 1] = pool[j]
-            j -= 1
-        keys[j + 1] = key
-        pool[j + 1] = customer
+        sort_in(state, customer, key, k)
 
 
 @inlined

@@ -48,6 +48,7 @@ from fixedfleet.search.cpu_kernel import (
     mark_changes,
     next_bits,
     ruin,
+    sort_in,
     string_start,
     undo,
     uniform,
@@ -224,10 +225,9 @@ def _order(problem: Problem, state: State, count: Any) -> None:
     window: the shortest first, the first to open first, or the last to close first.
     """
     mode = below(state.random, _TIMED_ORDERS if problem.day.timed else _ORDERS)
-    pool, keys, day = state.pool, state.keys, problem.day
-    depot = len(problem.near_depot)
+    day, depot = problem.day, len(problem.near_depot)
     for k in range(count):
-        customer = pool[k]
+        customer = state.pool[k]
         if mode < 4:
             key = np.float32(next_bits(state.random) >> np.uint64(8))
         elif mode < 8:
@@ -242,13 +242,7 @@ def _order(problem: Problem, state: State, count: Any) -> None:
             key = np.float32(day.opens[customer])
         else:
             key = -np.float32(day.closes[customer])
-        j = k - 1
-        while j >= 0 and keys[j] > key:
-            keys[j + 1] = keys[j]
-            pool[j + 1] = pool[j]
-            j -= 1
-        keys[j + 1] = key
-        pool[j + 1] = customer
+        sort_in(state, customer, key, k)
 
 
 @inlined
