@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -183,9 +184,10 @@ class InstanceBatch:
     @overload
     def __getitem__(self, rows: Rows) -> InstanceBatch: ...
     def __getitem__(self, rows: Row | Rows) -> Instance | InstanceBatch:
-        try:
+        row: int | None = None
+        with suppress(TypeError):  # rows is a slice or an array
             row = operator.index(rows)  # type: ignore[arg-type]
-        except TypeError:
+        if row is None:
             return self._take(rows)  # type: ignore[arg-type]
         if not -len(self) <= row < len(self):
             raise IndexError(f"instance {row} of {len(self)}")
