@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -20,6 +21,7 @@ from fixedfleet.errors import (
     check_number,
     check_seed,
     check_settings,
+    check_vehicle_cost,
     check_whole,
     place_of,
     require,
@@ -157,3 +159,28 @@ def test_the_place_of_an_error_is_in_the_users_code(tmp_path):
     # This test is the user's code, too; the last line of it counts.
     assert place_of(caught.value) == "nearest.py, line 5"
     assert place_of(ValueError("never raised")) == ""
+
+
+def test_an_error_names_its_field_as_each_interface_does():
+    """The name of the argument is not searched for in the message."""
+    error = InputError("no fleet: give {field}", "vehicles").within("a.pkl")
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert one.field == "vehicles"
+        assert str(one) == "a.pkl: no fleet: give vehicles="
+        assert one.naming_field("--vehicles") == "a.pkl: no fleet: give --vehicles"
+    assert str(InputError("no column '{field}'")) == "no column '{field}'"
+
+
+def test_checks_say_which_argument_is_wrong():
+    """The service names it in its answer."""
+    wrong = [
+        (lambda: check_seed(-1), "seed"),
+        (lambda: check_vehicle_cost(-1), "vehicle_cost"),
+        (lambda: check_choice("metric", "x", ["y"]), "metric"),
+        (lambda: check_array("demands", [[1]], ("N",)), "demands"),
+        (lambda: check_number("row 3: demand", "a"), None),
+    ]
+    for check, field in wrong:
+        with pytest.raises(InputError) as caught:
+            check()
+        assert caught.value.field == field

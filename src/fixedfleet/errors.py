@@ -59,7 +59,34 @@ LARGEST_WHOLE = 2**53 - 1
 
 
 class InputError(ValueError):
-    """The user's input is wrong. The message says what, where, and what to do."""
+    """
+    The user's input is wrong. The message says what, where, and what to do.
+
+    Parameters
+    ----------
+    message
+        The sentence. The text ``{field}`` in it stands for the name of the field. Each
+        interface writes this name in its own way: ``vehicles=`` in Python,
+        ``--vehicles`` on the command line.
+    field
+        The name of the argument that is wrong or missing, if it is known.
+    """
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+    def __str__(self) -> str:
+        return self.naming_field(f"{self.field}=")
+
+    def naming_field(self, name: str) -> str:
+        """Return the message with this name for the field."""
+        message: str = self.args[0]
+        return message if self.field is None else message.replace("{field}", name)
+
+    def within(self, place: str) -> InputError:
+        """Return this error with the place, such as a file, before its message."""
+        return InputError(f"{place}: {self.args[0]}", self.field)
 
 
 class MissingPackageError(ImportError):
@@ -111,6 +138,16 @@ def between(least: float, most: float) -> Bounds:
     return Bounds(least, most)
 
 
+def _field(what: str) -> str | None:
+    """
+    Return the name of the argument that messages call ``what``; None if it has none.
+
+    "vehicle cost" is the argument ``vehicle_cost``.
+    """
+    name = what.replace(" ", "_")
+    return name if all(map(str.isidentifier, name.split("."))) else None
+
+
 def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
     """
     Raise InputError unless a value is one of the choices.
@@ -120,7 +157,8 @@ def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
     choices = tuple(choices)
     if value not in choices:
         raise InputError(
-            f"unknown {what} {value!r}: choose from {', '.join(map(str, choices))}"
+            f"unknown {what} {value!r}: choose from {', '.join(map(str, choices))}",
+            _field(what),
         )
 
 
@@ -137,7 +175,8 @@ def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
     if isinstance(number, (bool, str)) or not (
         math.isfinite(value) and bounds.admit(value)
     ):
-        raise InputError(f"{what} is {number!r}, not a number{bounds}")
+        message = f"{what} is {number!r}, not a number{bounds}"
+        raise InputError(message, _field(what))
     return value
 
 
@@ -153,7 +192,8 @@ def check_whole(what: str, number: Any, bounds: Bounds = _ANY) -> int:
     except (TypeError, ValueError, OverflowError):
         whole, good = 0, False
     if not (good and bounds.admit(whole)):
-        raise InputError(f"{what} is {number!r}, not a whole number{bounds}")
+        message = f"{what} is {number!r}, not a whole number{bounds}"
+        raise InputError(message, _field(what))
     return whole
 
 
@@ -177,7 +217,8 @@ def check_server_url(what: str, url: str, server: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise InputError(f"{what} {url!r} is not the address of {server}")
+        message = f"{what} {url!r} is not the address of {server}"
+        raise InputError(message, _field(what))
     return url.rstrip("/")
 
 
@@ -202,20 +243,23 @@ def check_array(
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a rectangular array of numbers") from None
+        message = f"{what} must be a rectangular array of numbers"
+        raise InputError(message, _field(what)) from None
     sizes = zip(array.shape, shape, strict=False)
     if array.ndim != len(shape) or any(
         isinstance(wanted, int) and size != wanted for size, wanted in sizes
     ):
         wanted = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        raise InputError(f"{what} has shape {array.shape}, not ({wanted})")
+        message = f"{what} has shape {array.shape}, not ({wanted})"
+        raise InputError(message, _field(what))
     good = np.isfinite(array) & bounds.admit(array)
     if whole:
         good &= array == np.floor(array)
     if not good.all():
         where = np.argwhere(~good)[0].tolist()
         kind = "whole number" if whole else "number"
-        raise InputError(f"{what}{where} is {array[*where]:g}, not a {kind}{bounds}")
+        message = f"{what}{where} is {array[*where]:g}, not a {kind}{bounds}"
+        raise InputError(message, _field(what))
     return array
 
 
@@ -269,13 +313,14 @@ def _check_hint(name: str, value: Any, hint: Any) -> None:
         check_choice(name, value, get_args(hint))
     elif hint is int:
         if isinstance(value, float):  # 2.0 would stay a float, which cannot be an index
-            raise InputError(f"{name} is {value!r}, not a whole number{bounds}")
+            message = f"{name} is {value!r}, not a whole number{bounds}"
+            raise InputError(message, _field(name))
         check_whole(name, value, bounds)
     elif hint is float:
         check_number(name, value, bounds)
     elif hint in (bool, str) and not isinstance(value, hint):
         kind = "true or false" if hint is bool else "text"
-        raise InputError(f"{name} is {value!r}, not {kind}")
+        raise InputError(f"{name} is {value!r}, not {kind}", _field(name))
 
 
 def place_of(error: BaseException) -> str:

@@ -127,7 +127,7 @@ def test_the_callers_fleet_wins_over_the_sheet_and_a_note_says_so():
     assert "the file's vehicle types are not used: others are asked for" in (
         reading.notes
     )
-    with pytest.raises(ff.InputError, match="leave vehicles= out, or give capacity="):
+    with pytest.raises(ff.InputError, match="leave vehicles= out, or give capacity as"):
         parse(content, ReadOptions(vehicles=2))
     other = [ff.VehicleType(capacity=20)]
     assert parse(content, ReadOptions(vehicle_types=other)).instance.vehicles == 1
@@ -248,7 +248,7 @@ def test_routes_for_navigation_have_the_names_of_vehicles(tmp_path):
 
 def test_a_plan_as_a_table_has_vehicles_and_times():
     """Arrival, begin and end of the service and the window stand beside each stop."""
-    from fixedfleet.files.table_files import plan_rows, total_rows
+    from fixedfleet.files.plan_tables import plan_rows, total_rows
 
     instance = parse(
         format_excel(STOPS, {"vehicles": VANS}), ReadOptions(speed=300)

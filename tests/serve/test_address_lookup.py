@@ -105,6 +105,6 @@ def test_the_page_knows_whether_addresses_are_looked_up(client, make_client):
         assert plain.get("/settings").json()["geocoder"] is False
         answer = ask(plain)
         assert answer.status_code == 422
-        assert "by starting the server with --geocoder" in answer.json()["error"]
+        assert "the server's option --geocoder" in answer.json()["error"]
         place = {"address": "A 1", "latitude": 51, "longitude": 13.7}
         assert plain.put("/places", json=place).status_code == 409

@@ -17,7 +17,7 @@ import pytest
 from pydantic import TypeAdapter
 from starlette.requests import Request
 
-from fixedfleet.files import sol_files, table_files
+from fixedfleet.files import plan_tables, sol_files
 from fixedfleet.serve import routes
 from fixedfleet.serve.schema import JobDocument
 
@@ -481,7 +481,7 @@ def test_the_csv_file_has_no_formula(client, plan):
         assert not row["name"].startswith(("=", "+", "-", "@", "\t"))
         assert row["name"].lstrip("'") == NASTY[int(row["customer"]) - 1]
     tours = [tour["customers"] for tour in plan["result"]["tours"]]
-    assert [list(tour) for tour in table_files.parse_plan(answer.text)] == tours
+    assert [list(tour) for tour in plan_tables.parse_plan(answer.text)] == tours
 
 
 def test_all_files_hold_the_same_tours(client, plan):

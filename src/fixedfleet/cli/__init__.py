@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -46,9 +45,6 @@ _COMMANDS = (
     serve_command,
     list_commands,
 )
-# Error messages name arguments of Python functions, such as "give vehicles=". This
-# pattern finds them, so that the command can print "give --vehicles" instead.
-_ARGUMENT = re.compile(r"\b(vehicles|capacity|depot|columns|sheet|geocoder)=(?!\w)")
 _BROKEN_PIPE = 141  # the usual exit code if the reader of a pipe has ended
 
 
@@ -84,8 +80,11 @@ def _report_errors(argv: list[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         return _run(argv)
-    except (InputError, MissingPackageError) as error:
-        return say_error(_ARGUMENT.sub(r"--\1", str(error)), BAD_INPUT)
+    except InputError as error:
+        option = f"--{error.field}".replace("_", "-")
+        return say_error(error.naming_field(option), BAD_INPUT)
+    except MissingPackageError as error:
+        return say_error(str(error), BAD_INPUT)
     except BrokenPipeError:
         # Otherwise Python would print an error when it flushes the output at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

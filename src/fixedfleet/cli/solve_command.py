@@ -93,7 +93,8 @@ def _solve(arguments: Arguments) -> int:
         result = _search(arguments, instance)
     except InputError as error:
         if arguments.output and Path(arguments.output).exists():
-            raise InputError(f"{error}; {arguments.output} was not changed") from None
+            message = f"{error.args[0]}; {arguments.output} was not changed"
+            raise InputError(message, error.field) from None
         raise
     # The plan is printed first, so that it is not lost if a file cannot be written.
     if arguments.json:

@@ -243,7 +243,7 @@ def _make(spec: str, part: Any, options: dict[str, str]) -> Any:
     try:
         return part(**_convert(spec, part, options))
     except InputError as error:
-        raise InputError(f"{spec!r}: {error}") from None
+        raise error.within(repr(spec)) from None
 
 
 def _convert(spec: str, kind: Any, options: dict[str, str]) -> dict[str, Any]:

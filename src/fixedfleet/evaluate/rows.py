@@ -236,7 +236,7 @@ class Results:
                 try:
                     rows.append(Row.from_json(line))
                 except InputError as error:
-                    raise InputError(f"{self.path}: line {number}: {error}") from None
+                    raise error.within(f"{self.path}: line {number}") from None
         return rows
 
     def append(self, row: Row) -> None:

@@ -22,6 +22,7 @@ from fixedfleet.files import (
     json_files,
     npz_files,
     pickle_files,
+    plan_tables,
     pt_files,
     sol_files,
     solomon_files,
@@ -98,8 +99,8 @@ _BATCHES = {
 _PLANS = {
     ".sol": sol_files.parse_plan,
     ".json": json_files.parse_plan,
-    ".csv": table_files.parse_plan,
-    ".xlsx": table_files.parse_plan,
+    ".csv": plan_tables.parse_plan,
+    ".xlsx": plan_tables.parse_plan,
 }
 _RL4CO = ".rl4co.npz"  # written with other names and types than .npz
 BATCH_EXTENSIONS = tuple(_BATCHES)
@@ -397,9 +398,9 @@ def format_plan(
         return json_files.format_plan(plan, instance)
     if extension == ".gpx":
         return gpx_files.format_plan(plan, instance, lines=lines)
-    rows = table_files.plan_rows(plan, instance, language)
+    rows = plan_tables.plan_rows(plan, instance, language)
     if extension == ".xlsx":
-        totals = table_files.total_rows(plan, instance, language)
+        totals = plan_tables.total_rows(plan, instance, language)
         return format_excel(rows, {translate("tours", language): totals})
     return format_csv(rows, dialect or Dialect())
 
@@ -432,7 +433,7 @@ def _naming(path: PathLike) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{os.fspath(path)}: {error}") from None
+        raise error.within(os.fspath(path)) from None
 
 
 @contextmanager

@@ -42,7 +42,7 @@ _TYPE_KEYS = [field.name for field in dataclasses.fields(VehicleType)]
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance. A key with the value null is treated like a missing key."""
     if options.depot is not None:
-        raise InputError("a JSON instance states its depot: leave depot= out")
+        raise InputError("a JSON instance states its depot: leave {field} out", "depot")
     data = _object(_load(decode(content)))
     values = {key: value for key, value in data.items() if value is not None}
     for key in values:
@@ -119,7 +119,7 @@ def _vehicle_type(value: Any, what: str) -> VehicleType:
     try:
         return VehicleType(**said)
     except InputError as error:
-        raise InputError(f"{what}: {error}") from None
+        raise error.within(what) from None
 
 
 def _ends(value: Any, what: str) -> tuple[float | None, float | None] | None:

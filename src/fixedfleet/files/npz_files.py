@@ -142,7 +142,7 @@ def make_batch(
     given = {"capacity": capacity, "vehicles": vehicles}
     arrays = arrays | {name: one for name, one in given.items() if one is not None}
     if "vehicles" not in arrays:
-        raise InputError("no array 'vehicles' in the file: give vehicles=")
+        raise InputError("no array 'vehicles' in the file: give {field}", "vehicles")
     demands = np.asarray(arrays["demands"])
     loads = arrays.get("capacity")
     if loads is not None:
@@ -152,7 +152,7 @@ def make_batch(
         demands, loads = undo_division(demands, loads)
         _log.warning("the demands are fractions: they are read as shares of a capacity")
     if loads is None:
-        raise InputError("no array 'capacity' in the file: give capacity=")
+        raise InputError("no array 'capacity' in the file: give {field}", "capacity")
     # InstanceBatch checks what the arrays hold, and their shapes.
     return InstanceBatch(**arrays | {"demands": demands, "capacity": loads})
 

@@ -63,7 +63,7 @@ def read_batch(
     except Exception as error:  # broken pickles raise errors of many kinds
         raise InputError(f"not a whole pickle: {error}".splitlines()[0]) from None
     if vehicles is None:
-        raise InputError("a pickled test set holds no fleet: give vehicles=")
+        raise InputError("a pickled test set holds no fleet: give {field}", "vehicles")
     names = ("depots", "customers", "demands", "capacity")
     arrays = dict(zip(names, _columns(entries), strict=True))
     return make_batch(arrays, vehicles, capacity)

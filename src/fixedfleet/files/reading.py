@@ -132,7 +132,8 @@ def parse_columns(words: Iterable[str]) -> dict[str, str]:
     for word in words:
         column, equals, heading = word.partition("=")
         if not equals:
-            raise InputError(f"columns {word!r} is not of the form demand=Paletten")
+            message = f"columns {word!r} is not of the form demand=Paletten"
+            raise InputError(message, "columns")
         columns[column.strip().lower()] = heading
     return columns
 
@@ -144,7 +145,8 @@ def parse_corrections(words: Iterable[str]) -> dict[int, dict[str, str]]:
         place, equals, text = word.partition("=")
         row, colon, column = place.partition(":")
         if not (equals and colon and row.strip().isdecimal()):
-            raise InputError(f"correction {word!r} is not of the form 14:demand=12")
+            message = f"correction {word!r} is not of the form 14:demand=12"
+            raise InputError(message, "corrections")
         cells = corrections.setdefault(int(row), {})
         cells[column.strip().lower()] = text
     return corrections
@@ -268,8 +270,9 @@ def build_reading(
     missing = [] if has_types else missing
     if missing and not options.allow_missing:
         raise InputError(
-            f"the file does not say {_QUESTIONS[missing[0]]}: give {missing[0]}=, or "
-            f"add {sources[missing[0]]} to the file"
+            f"the file does not say {_QUESTIONS[missing[0]]}: give {{field}}, or add "
+            f"{sources[missing[0]]} to the file",
+            missing[0],
         )
     for name in _QUESTIONS:
         if stated.get(name) is not None and name not in asked:
@@ -316,8 +319,9 @@ def _choose_fleet(
         if len(given) == 1:
             other = fleet[given[0] == "vehicles"]
             raise InputError(
-                f"the file states vehicle types: leave {given[0]}= out, or give "
-                f"{other}= as well"
+                "the file states vehicle types: leave {field} out, or give "
+                f"{other} as well",
+                given[0],
             )
         if given:
             chosen["vehicle_types"] = None
@@ -349,7 +353,7 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
     if options.speed is not None:
         speed = check_number("speed", options.speed, above(0))
         if chosen.get("time_matrix") is not None:
-            raise InputError("the file states travel times: leave speed= out")
+            raise InputError("the file states travel times: leave {field} out", "speed")
         chosen |= {"speed": speed / 60, "time_unit": "min"}
     is_timed = chosen.get("speed") is not None or chosen.get("time_matrix") is not None
     if options.by_road and chosen.get("metric") == "great_circle" and not is_timed:

@@ -32,7 +32,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """
     if options.depot is not None:
         raise InputError(
-            "the first customer of the file is the depot: leave depot= out"
+            "the first customer of the file is the depot: leave {field} out", "depot"
         )
     lines = [
         (number, line.split())

@@ -114,8 +114,10 @@ class TableError(InputError):
         places: Mapping[str, int] | None = None,
         sheets: Sequence[str] = (),
         depots: Sequence[str] = (),
+        field: str | None = None,
     ) -> None:
-        super().__init__(message)
+        wrong = "columns" if headings else "depot" if depots else "sheet"
+        super().__init__(message, field or wrong)
         self.headings = list(dict.fromkeys(filter(None, headings)))
         self.columns = {n: headings[place] for n, place in (places or {}).items()}
         self.sheets, self.depots = list(sheets), list(depots)
@@ -291,7 +293,9 @@ def read_table(
             )
             sheets = visible if len(visible) > 1 else []
         elif sheet is not None:
-            raise InputError("only an Excel file has sheets: leave sheet= out")
+            raise InputError(
+                "only an Excel file has sheets: leave {field} out", "sheet"
+            )
         else:
             text = decode(content, "cp1252", notes)
             heads = {d: _find_head_of(text, d, known) for d in _DELIMITERS}
@@ -443,7 +447,7 @@ def _choose_sheet(
     ]
     if len(whole) > 1:
         several = ", ".join(shorten(titles[place]) for place in whole)
-        message = f"the sheets {several} look alike: choose one with sheet="
+        message = f"the sheets {several} look alike: choose one with {{field}}"
         raise TableError(message, sheets=titles)
     place = (
         whole[0]
@@ -497,7 +501,7 @@ def _places(
             continue
         if len(found) > 1 and column in numbers:
             two = " and ".join(shorten(headings[i]) for i in found[:2])
-            message = f"two columns for {column}: {two}; choose one with columns="
+            message = f"two columns for {column}: {two}; choose one with {{field}}"
             raise TableError(message, headings, columns, sheets)
         columns[column] = found[0]
     return columns

@@ -41,7 +41,7 @@ def read_batch(
             try:
                 rows.append(_read_line(line))
             except InputError as error:
-                raise InputError(f"line {number}: {error}") from None
+                raise error.within(f"line {number}") from None
             if rows[-1]["demands"].shape != rows[0]["demands"].shape:
                 raise InputError(
                     f"line {number}: {len(rows[-1]['demands'])} customers, the first "

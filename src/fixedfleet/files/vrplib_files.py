@@ -307,7 +307,9 @@ def _depot(file: VrplibFile, options: ReadOptions, nodes: list[int]) -> int:
     if options.depot is not None:
         place, depots = "the depot asked for", [str(options.depot)]
     elif "DEPOT" not in file.sections:
-        raise InputError("no DEPOT_SECTION: add one, or give depot= a node's number")
+        raise InputError(
+            "no DEPOT_SECTION: add one, or give {field} a node's number", "depot"
+        )
     else:
         place = file.place("DEPOT_SECTION")
         depots = [value for _, values in file.sections["DEPOT"] for value in values]
@@ -422,8 +424,8 @@ def _vehicle_types(
         return {} if shift is None else {"depot_hours": shift}
     if options.vehicles is not None or options.capacity is not None:
         raise InputError(
-            "the file states what each vehicle carries or costs: leave vehicles= and "
-            "capacity= out"
+            "the file states what each vehicle carries or costs: leave {field} out",
+            "capacity" if options.vehicles is None else "vehicles",
         )
     vehicles = fields["vehicles"] or len(next(iter(given.values())))
     for section, name in sections.items():

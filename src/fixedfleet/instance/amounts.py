@@ -142,7 +142,8 @@ def undo_division(
         found = _common_denominator(values.ravel(), floats)
         if found is None:
             raise InputError(
-                "the demands are fractions of an unknown capacity: give capacity="
+                "the demands are fractions of an unknown capacity: give {field}",
+                "capacity",
             )
         capacity = np.asarray(found)
     times = np.broadcast_to(capacity, len(values))[:, None] * values
@@ -151,6 +152,7 @@ def undo_division(
         row = int(np.argmax(wrong.any(axis=1)))
         raise InputError(
             f"the demands of instance {row} are not whole, and not whole numbers "
-            "divided by the capacity either: give the right capacity="
+            "divided by the capacity either: give the right {field}",
+            "capacity",
         )
     return np.rint(times).astype(np.int64), capacity

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import logging
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -175,34 +175,22 @@ def read_instance(
     ``by_road`` says whether travel times by road will be added later.
     """
     content = _content_of(request, stored) if file is None else file
+    types = _vehicle_types(request)
     try:
-        columns = parse_columns(request.columns)
-        corrections = parse_corrections(request.corrections)
-    except InputError as error:
-        where = "columns" if str(error).startswith("columns") else "corrections"
-        raise ApiError(422, str(error), where=where) from None
-    options = files.ReadOptions(
-        vehicles=request.vehicles,
-        capacity=request.capacity,
-        rounding=request.rounding,
-        depot=request.depot,
-        columns=columns,
-        sheet=request.sheet,
-        corrections=corrections,
-        unit=request.unit,
-        length_unit=request.length_unit,
-        vehicle_types=_vehicle_types(request),
-        speed=request.speed,
-        service_minutes=request.service_minutes,
-        shift=None if request.shift is None else (request.shift[0], request.shift[1]),
-        detour=request.detour,
-        geocode=geocode,
-        by_road=by_road,
-        max_customers=most,
-        allow_missing=True,
-        allow_unreadable=True,
-    )
-    try:
+        options = files.ReadOptions(
+            **_shared_fields(request, files.ReadOptions)
+            | {
+                "columns": parse_columns(request.columns),
+                "corrections": parse_corrections(request.corrections),
+                "vehicle_types": types,
+                "shift": None if request.shift is None else tuple(request.shift),
+            },
+            geocode=geocode,
+            by_road=by_road,
+            max_customers=most,
+            allow_missing=True,
+            allow_unreadable=True,
+        )
         read = files.parse(content, options)
         if request.plan is not None and request.service_minutes is not None:
             read = _with_minutes(read, request.service_minutes)
@@ -211,13 +199,8 @@ def read_instance(
         if request.name and not read.instance.name:
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
-    except TableError as error:
-        table = TableDocument(**vars(error))
-        sentence = _in_request_terms(str(error))
-        where = "columns" if error.headings else "depot" if error.depots else "sheet"
-        raise ApiError(422, sentence, where=where, table=table) from None
     except InputError as error:
-        raise ApiError(422, _in_request_terms(str(error)), where="instance") from None
+        raise _refusal(error) from None
     vehicles = read.instance.vehicles
     if vehicles > most:
         raise ApiError(
@@ -287,14 +270,28 @@ def _content_of(request: InstanceRequest, stored: Callable[[str], str | None]) -
     return text.encode()
 
 
-def _in_request_terms(sentence: str) -> str:
-    """Replace names of Python arguments in a message by the names of request fields."""
-    sentence = sentence.replace(
-        "with geocoder=", "by starting the server with --geocoder"
-    )
-    return re.sub(
-        r"\b(vehicles|capacity|depot|rounding|columns|sheet)=", r"'\1'", sentence
-    )
+def _shared_fields(request: InstanceRequest, kind: type[Any]) -> dict[str, Any]:
+    """Return the fields of a request that a dataclass has under the same names."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    return {
+        name: getattr(request, name) for name in names & {*type(request).model_fields}
+    }
+
+
+def _refusal(error: InputError) -> ApiError:
+    """Return the answer to a request with a wrong instance, with the wrong field."""
+    field, name, table = error.field, f"'{error.field}'", None
+    if isinstance(error, TableError):
+        table = TableDocument(
+            headings=error.headings,
+            columns=error.columns,
+            sheets=error.sheets,
+            depots=error.depots,
+        )
+    if field == "geocoder":  # an option of the server; a client can choose columns only
+        field, name = "columns", "the server's option --geocoder"
+    where = field if field in InstanceRequest.model_fields else "instance"
+    return ApiError(422, error.naming_field(name), where=where, table=table)
 
 
 def make_order(
@@ -324,25 +321,15 @@ def make_order(
             where="time_limit",
         )
     request = RequestDocument(
-        vehicles=read.instance.vehicles,
-        capacity=read.instance.capacity,
-        vehicle_cost=asked.vehicle_cost,
-        time_limit=asked.time_limit,
-        seed=asked.seed,
-        guarantee=asked.guarantee,
-        prove=asked.prove,
-        locked=asked.locked,
-        taken_out=asked.taken_out,
-        vehicle_names=asked.vehicle_names,
-        date=asked.date,
-        locked_types=asked.locked_types,
-        vehicle_types=[
-            VehicleTypeDocument(**kind.model_dump()) for kind in asked.vehicle_types
-        ],
-        speed=asked.speed,
-        service_minutes=asked.service_minutes,
-        shift=asked.shift,
-        roads=_is_by_road(asked, read.instance, roads),
+        **_shared_fields(asked, RequestDocument)
+        | {
+            "vehicles": read.instance.vehicles,
+            "capacity": read.instance.capacity,
+            "vehicle_types": [
+                VehicleTypeDocument(**kind.model_dump()) for kind in asked.vehicle_types
+            ],
+            "roads": _is_by_road(asked, read.instance, roads),
+        }
     )
     order = Order(
         read.instance,

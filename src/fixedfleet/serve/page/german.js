@@ -452,7 +452,7 @@ export const SENTENCES = {
   "fleet of {#0} vehicles of {#1} vehicle types, as asked for": "Fuhrpark von {0} Fahrzeugen in {1} Arten, wie angegeben",
   "places found by address: {#0} rows": "Orte nach Adresse gefunden: {0} Zeilen",
   "addresses are being looked up: {#0} of {#1} are known": "Adressen werden gesucht: {0} von {1} sind bekannt",
-  "the table has addresses, but no latitudes and longitudes: say who finds places for addresses, by starting the server with --geocoder, or add columns lat and lon": "die Tabelle hat Adressen, aber keine Breiten und Längen: starten Sie den Server mit --geocoder, oder fügen Sie Spalten Breite und Länge hinzu",
+  "the table has addresses, but no latitudes and longitudes: say who finds places for addresses with the server's option --geocoder, or add columns lat and lon": "die Tabelle hat Adressen, aber keine Breiten und Längen: starten Sie den Server mit --geocoder, oder fügen Sie Spalten Breite und Länge hinzu",
   "1 customer": "1 Kunde",
   "{#0} customers": "{0} Kunden",
   "no lower bound: {0}": "keine untere Schranke: {0}",
