@@ -395,3 +395,11 @@ def test_the_check_agrees_with_the_oracle_on_random_days(seed):
     if not plan.check(instance):
         assert best is not None
         assert best.cost(instance) <= plan.cost(instance) + 1e-9
+
+
+def test_a_plan_cannot_be_changed():
+    """A plan that was checked stays as it was, and can be a key."""
+    plan = ff.Plan([[1, 2]])
+    with pytest.raises(AttributeError):
+        plan.tours = ()
+    assert {plan: 1}[ff.Plan([[1, 2]])] == 1

@@ -7,6 +7,7 @@ import io
 import sys
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import openpyxl
 import pytest
@@ -733,3 +734,27 @@ def test_a_number_with_a_unit_of_60_characters():
     assert table.quantity(longest, "it") == (1.5, "k" * 56, False)
     with pytest.raises(InputError, match="it is '1,5 kkk"):
         table.quantity(longest + "k", "it")
+
+
+def test_only_addresses_without_coordinates_are_looked_up():
+    """A place that the table states is never replaced by one of a geocoder."""
+    table = (
+        "name,address,lat,lon,demand\nHub,Markt 1,51,13,0\nAda,Markt 2,,,1\n"
+        "Bob,Markt 3,51.1,13.1,1\nCem,Markt 4,,13.2,1\n"
+    )
+    asked = []
+
+    def geocode(addresses):
+        asked.extend(addresses)
+        return [SimpleNamespace(latitude=51.2, longitude=13.3, remark="")] * len(asked)
+
+    fleet = {"vehicles": 1, "capacity": 5}
+    options = ReadOptions(**fleet, geocode=geocode, allow_unreadable=True)
+    customers = parse(table, options).instance.customers.tolist()
+    assert asked == ["Markt 2"]
+    assert customers == [[51.2, 13.3], [51.1, 13.1]]
+
+
+def test_a_speed_below_one_is_allowed(load):
+    """Distances may be in any unit."""
+    assert load(TABLE, speed=0.5)[0].speed == 0.5 / 60

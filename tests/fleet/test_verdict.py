@@ -335,3 +335,9 @@ def test_fleets_that_suffice_need_no_search(loads):
 def test_the_size_of_a_quick_packing(demands, size):
     """It is at least one vehicle, and None if a demand exceeds a vehicle."""
     assert quick_packing_size(instance(demands, 5, 1)) == size
+
+
+def test_the_repr_says_how_many_vehicles_are_needed():
+    """It is what a notebook shows."""
+    said = repr(assess_fleet(instance([1, 1, 1], capacity=2, vehicles=3)))
+    assert "at least 2 needed, 2 suffice" in said

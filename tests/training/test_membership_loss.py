@@ -74,3 +74,32 @@ def test_likely_neighbours_lower_the_loss(batch):
                 logs[row, here - 1, before] = logs[row, here - 1, after] = 0.0
     known = config(rounds._replace(neighbours=logs.log_softmax(2)), batch)
     assert float(known["edges"]) <= float(torch.log(torch.tensor(2.0))) + 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_round_counts_twice_in_the_matching(batch, seed):
+    """The loss is that of the best matching, tried out for all orders of the tours."""
+    n, m = batch.features.nodes.shape[1] - 1, batch.features.vehicles.shape[1]
+    draw = torch.Generator().manual_seed(seed)
+    first, last = (
+        rounds_of(torch.randn((4, n, m), generator=draw), batch) for _ in range(2)
+    )
+    rounds = Rounds(first.membership + last.membership, last.neighbours)
+    wanted = []
+    for row, route in enumerate(batch.routes.tolist()):
+        tours = [[]]
+        for stop in route:
+            tours[-1].append(stop) if stop else tours.append([])
+        tours = sorted(tours, key=len, reverse=True)[:m]
+        size = sum(map(len, tours))
+        costs = []
+        for order in itertools.permutations(range(m)):
+            served = [(c - 1, k) for k, t in enumerate(order) for c in tours[t]]
+            one, two = (
+                -sum(float(logs[row, c, k]) for c, k in served) / size
+                for logs in rounds.membership
+            )
+            costs.append((one + 2 * two, ((one + two) / 2 + two) / 2))
+        wanted.append(min(costs)[1])
+    found = float(NOTHING(rounds, batch)["membership"])
+    assert found == pytest.approx(sum(wanted) / len(wanted), rel=1e-4)

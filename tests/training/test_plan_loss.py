@@ -181,3 +181,14 @@ def test_all_edges_weigh_the_same_if_the_depot_has_its_share():
         for kind in ({}, {"start_weight": 3 / 8})
     )
     assert alike["edges"].item() == pytest.approx(shared["edges"].item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_weights_of_loads_decide_the_matching(seed):
+    """Tours then belong to the vehicles whose loads agree best."""
+    features, units, capacity = _features(5, 3)
+    logs = _predict(features, seed=seed)
+    config = PlanLoss(load_weight=9.0, overload_weight=0.0)
+    found = _loss(logs, features, _routes(TOURS, 8), units, capacity, config)
+    wanted = _brute_force(logs, features, TOURS, config, _hard_loads(logs, features))
+    assert found["total"].item() == pytest.approx(wanted, rel=1e-5)
