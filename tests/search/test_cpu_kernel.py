@@ -11,7 +11,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.search import cpu_arrays as arrays
 from fixedfleet.search import cpu_kernel, drop_excess
-from fixedfleet.search.ruin_recreate import RuinRecreateParameters, _read_plan
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, _best_plan
 
 
 @st.composite
@@ -92,7 +92,7 @@ def check_best(
     instance: ff.Instance, problem: arrays.Problem, state: arrays.State
 ) -> None:
     """The best plan is whole, and costs what was noted when it was found."""
-    plan = _read_plan(state, state.best, instance)
+    plan = _best_plan(state, instance)
     assert len(plan.unserved(instance)) == state.counts[arrays.BEST_ABSENT]
     cost = plan.cost_v(instance, float(problem.vehicle_cost))
     assert state.costs[1] == pytest.approx(cost, rel=1e-6, abs=1e-5)
@@ -147,7 +147,7 @@ def anneal(instance: ff.Instance, plan: ff.Plan, **settings: bool) -> float:
     state = arrays.empty_state(instance, 1)
     arrays.put_plan(problem, state, plan.to_routes(len(state.best)))
     cpu_kernel.advance(problem, state, 3000, 1e-6)
-    best = _read_plan(state, state.best, instance)
+    best = _best_plan(state, instance)
     assert best.is_feasible(instance)
     return best.length(instance)
 

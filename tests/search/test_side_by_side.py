@@ -174,30 +174,35 @@ def test_the_worse_half_gets_the_best_plan(cross):
 
 
 def test_with_iterations_a_search_waits_for_those_behind(cross):
-    """It gets what the others left the time before, however fast they are."""
+    """All compare the plans of the same call, however fast they are."""
     exchange = Exchange(task_of(cross, iterations=9), 2, lambda: False)
     fast, slow = exchange.of(0), exchange.of(1)
-    assert fast(LONG) == LONG
     got = []
     thread = threading.Thread(target=lambda: got.append(fast(LONG)))
     thread.start()
     time.sleep(0.05)
     assert not got
-    slow(SHORT)
+    assert slow(SHORT) == SHORT
     thread.join(10)
     assert got == [SHORT]
-    assert slow(SHORTEST) == SHORTEST
-    assert fast(LONG) == SHORTEST
+
+
+def test_with_a_time_limit_nobody_waits_for_long(cross):
+    """A search that is late is compared by the plan before."""
+    exchange = Exchange(task_of(cross), 2, lambda: False)
+    exchange.of(1)(SHORTEST)
+    assert [exchange.of(0)(LONG) for _ in range(3)] == [SHORTEST] * 3
 
 
 @pytest.mark.parametrize("end", ["ended", "stopped"])
 def test_nobody_waits_for_a_search_that_has_ended(cross, end):
     """The last plan of such a search is still seen."""
     exchange = Exchange(task_of(cross, iterations=9), 2, lambda: end == "stopped")
-    exchange.of(1)(SHORT)
     if end == "ended":
         exchange.end_of(1)()
-    assert [exchange.of(0)(LONG) for _ in range(4)] == [LONG, SHORT, SHORT, SHORT]
+    exchange.of(1)(SHORT) if end == "stopped" else None
+    found = [exchange.of(0)(LONG) for _ in range(2)]
+    assert found == ([SHORT] if end == "stopped" else [LONG]) * 2
 
 
 # -------------------------------------------------------------------------- promises

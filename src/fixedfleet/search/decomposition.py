@@ -21,7 +21,7 @@ from functools import partial
 from math import ceil, log
 from typing import TYPE_CHECKING
 
-from fixedfleet.search.construct import complete_plan, load_savings, savings
+from fixedfleet.search import construct
 from fixedfleet.search.cpu_distances import scale
 from fixedfleet.search.genetic import hgs_plans, small_population
 from fixedfleet.search.parts import DividedPlan, search_in_threads
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search.parts import Part
+    from fixedfleet.search.rounds import Round
     from fixedfleet.search.task import Search, SearchTask
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "decomposition",
     "load_for_parts",
     "part_population",
+    "savings_plan",
     "search_part",
 ]
 
@@ -121,6 +123,11 @@ class DecompositionParameters:
         If iterations are limited, HGS-CVRP searches a part until ``part_iterations`` of
         its own iterations bring no improvement. Each part then counts as
         ``part_counts_as`` iterations of ruin and recreate.
+    exchanges, exchange_seconds, exchange_parts
+        If several plans are searched side by side, they are exchanged ``exchanges``
+        times in each annealing. While parts are searched, they are exchanged after
+        ``exchange_seconds`` or, if iterations are limited, after ``exchange_parts``
+        parts per core.
     """
 
     first_seconds: float = 1e-3
@@ -149,6 +156,9 @@ class DecompositionParameters:
     brief: float = 0.1
     part_iterations: int = 100
     part_counts_as: int = 20_000
+    exchanges: int = 10
+    exchange_seconds: float = 0.5
+    exchange_parts: int = 4
 
 
 _DEFAULTS = DecompositionParameters()
@@ -158,7 +168,7 @@ def load_for_parts(instance: Instance) -> None:
     """Load the compiled code of a search part by part, or compile it."""
     load_kernel_for(instance)
     load_kernel(False)  # parts are small
-    load_savings()
+    construct.load_savings()
 
 
 @loaded_by(load_for_parts)
@@ -171,7 +181,10 @@ def decomposition(
     If iterations are limited, all cores share the limit. Then the same seed and number
     of cores give the same plan.
     """
-    search = partial(_search_in_cycles, parameters=parameters)
+    plan = savings_plan(task, parameters)
+    if plan is not None:
+        yield plan
+    search = partial(_search_in_cycles, savings=plan, parameters=parameters)
     yield from search_side_by_side(search, task, _plans(task, parameters))
 
 
@@ -187,13 +200,14 @@ def _plans(task: SearchTask, parameters: DecompositionParameters) -> int:
 
 
 def _search_in_cycles(
-    task: SearchTask, parameters: DecompositionParameters
+    task: SearchTask, savings: Plan | None, parameters: DecompositionParameters
 ) -> Iterator[Plan]:
     """
     Search one plan in cycles of growing length.
 
-    This is a generator of plans. After each cycle, the best plan is passed to the
-    task's ``exchange``, and the next cycle continues from the plan that this returns.
+    This is a generator of plans. The first cycle may begin from the ``savings`` plan.
+    After each cycle, the best plan is passed to the task's ``exchange``, and the next
+    cycle continues from the plan that this returns.
     """
     deadline, n = task.deadline, task.instance.num_customers
     plan, iterations, number = task.initial_plan, deadline.iterations, 0
@@ -210,7 +224,8 @@ def _search_in_cycles(
         cycle = replace(
             task, initial_plan=plan, deadline=limit, seed=task.seed + number
         )
-        found, unused = yield from _search_cycle(cycle, number == 0, parameters)
+        first = number == 0
+        found, unused = yield from _search_cycle(cycle, first, savings, parameters)
         plan = better(task.instance, found, plan, task.vehicle_cost)
         if iterations is not None:
             iterations -= int(length) - unused
@@ -232,18 +247,22 @@ def _cycle_length(left: float, least: float, growth: float) -> float:
 
 
 def _search_cycle(
-    task: SearchTask, first: bool, parameters: DecompositionParameters
+    task: SearchTask,
+    first: bool,
+    savings: Plan | None,
+    parameters: DecompositionParameters,
 ) -> Generator[Plan, None, tuple[Plan, int]]:
     """
     Anneal a plan, then search its parts.
 
     This is a generator that yields plans, and returns the last plan and the number of
-    iterations that were not used. ``first`` says whether this is the first cycle.
+    iterations that were not used. ``first`` says whether this is the first cycle, which
+    may begin from the ``savings`` plan.
     """
     one_tour = min(task.instance.vehicles, len(task.initial_plan.tours)) == 1
     share = 1.0 if one_tour else _whole_share(task, parameters)
     if first:
-        plan = yield from anneal_whole(task, share, parameters)
+        plan = yield from anneal_whole(task, share, savings, parameters)
     else:
         plan = yield from _anneal_again(task, share, parameters)
     if share == 1.0 or plan.unserved(task.instance):
@@ -254,37 +273,37 @@ def _search_cycle(
 
 
 def anneal_whole(
-    task: SearchTask, share: float, parameters: DecompositionParameters = _DEFAULTS
+    task: SearchTask,
+    share: float,
+    savings: Plan | None,
+    parameters: DecompositionParameters = _DEFAULTS,
 ) -> Generator[Plan, None, Plan]:
     """
     Improve a plan by ruin and recreate until a share of the time limit is used.
 
     This is a generator that yields plans and returns the best one. If there are several
-    cores and a savings plan, the cores anneal parts of this plan. Without a savings
-    plan, each core anneals the whole plan, because the tours of a packing spread over
-    the whole area and have no neighbouring tours.
+    cores and a ``savings`` plan, the cores anneal parts of this plan. Without it, each
+    core anneals the whole plan, because the tours of a packing spread over the whole
+    area and have no neighbouring tours.
     """
     instance, settings = task.instance, _whole_settings(task.instance, parameters)
-    search: Search = partial(ruin_recreate, parameters=settings)
-    plans = task.cores
-    plan = _savings_plan(task, parameters)
-    if plan is not None:
-        yield plan
-    if plan is not None and _begins_from_savings(task, parameters):
-        settings = _settings_after_savings(instance, plan, settings, parameters)
-        plan = better(instance, plan, task.initial_plan, task.vehicle_cost)
+    plans, by_parts = task.cores, False
+    if savings is not None and _begins_from_savings(task, parameters):
+        settings = _settings_after_savings(instance, savings, settings, parameters)
+        plan = better(instance, savings, task.initial_plan, task.vehicle_cost)
         task = replace(task, initial_plan=plan)
-        search, plans = (
-            partial(ruin_recreate, parameters=settings),
-            _plans(task, parameters),
-        )
-        if plans < task.cores:
-            search = partial(_anneal_parts, settings=settings, parameters=parameters)
+        plans = _plans(task, parameters)
+        by_parts = plans < task.cores
+    search: Search = partial(ruin_recreate, parameters=settings)
+    if by_parts:
+        search = partial(_anneal_parts, settings=settings, parameters=parameters)
     if plans > 1:
         search = partial(search_side_by_side, search, count=plans)
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
     found = yield from run_step(search, task)
-    return found if plan is None else better(instance, plan, found, task.vehicle_cost)
+    if savings is None:
+        return found
+    return better(instance, savings, found, task.vehicle_cost)
 
 
 def _anneal_again(
@@ -308,9 +327,9 @@ def _anneal_again(
             settings, start_temperature=hot, end_temperature=min(cold, hot)
         )
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
-    for plan in _anneal_parts(task, settings, parameters):
-        yield plan
-    return plan
+    if task.cores == 1:
+        return (yield from ruin_recreate(task, settings))
+    return (yield from _anneal_parts(task, settings, parameters))
 
 
 def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
@@ -342,10 +361,13 @@ def _whole_settings(
         end_temperature=min(
             parameters.end_temperature / customers, _WHOLE.start_temperature
         ),
+        exchanges=parameters.exchanges,
     )
 
 
-def _savings_plan(task: SearchTask, parameters: DecompositionParameters) -> Plan | None:
+def savings_plan(
+    task: SearchTask, parameters: DecompositionParameters = _DEFAULTS
+) -> Plan | None:
     """
     Return a savings plan that serves all customers.
 
@@ -354,8 +376,10 @@ def _savings_plan(task: SearchTask, parameters: DecompositionParameters) -> Plan
     n = task.instance.num_customers
     if task.deadline.seconds < parameters.savings_seconds * n:
         return None
-    plan = savings(task.instance)
-    return complete_plan(task.instance, plan, seed=task.seed, deadline=task.deadline)
+    plan = construct.savings(task.instance)
+    return construct.complete_plan(
+        task.instance, plan, seed=task.seed, deadline=task.deadline
+    )
 
 
 def _begins_from_savings(task: SearchTask, parameters: DecompositionParameters) -> bool:
@@ -416,44 +440,63 @@ def _anneal_parts(
     task: SearchTask,
     settings: RuinRecreateParameters,
     parameters: DecompositionParameters,
-) -> Iterator[Plan]:
+) -> Generator[Plan, None, Plan]:
     """
-    Run ruin and recreate on all cores, each on a part of the plan.
+    Run ruin and recreate on several cores, each on a part of the plan.
 
-    This is a generator that yields the whole plan now and then, and at the end. After
-    each round, a core draws a new part. If there is only one core, the part is the
-    whole plan.
+    This is a generator that yields the whole plan now and then and at the end, and
+    returns the last plan. After each round, a core draws a new part.
     """
-    deadline, cores = task.deadline, task.cores
+    cores, plan = task.cores, task.initial_plan
     hot, cold = (
         scale(task.instance) * temperature
         for temperature in settings.temperatures(task.instance.num_customers)
     )
-    tours = DividedPlan(task.instance, task.initial_plan, task.seed)
     size = task.instance.num_customers / (2 * cores)
-    count = parameters.rounds if cores > 1 else 1
-    if deadline.iterations is not None:
-        count *= cores
-    steps = rounds(deadline, count, lambda: parameters.min_round_seconds)
+    pace = ReportPace(task.deadline)
+    exchanges = 1 if task.is_alone else parameters.exchanges
+    for stage in rounds(task.deadline, exchanges):
+        tours = DividedPlan(task.instance, plan, task.seed + stage.number)
+        deadline, ends = stage.deadline, stage.between(hot, cold)
+        count = ceil(parameters.rounds / exchanges)
+        if deadline.iterations is not None:
+            count *= cores
+        steps = rounds(deadline, count, lambda: parameters.min_round_seconds)
+        draw = partial(_draw_round, task, tours, steps, ends, size, settings)
+        for part, found in search_in_threads(cores, draw, deadline):
+            tours.replace(part, found)
+            if pace.is_due():
+                yield from pace.report(tours.plan)
+        plan = tours.plan()
+        yield plan
+        plan = task.exchange(plan)
+    return plan
 
-    def draw(limit: Deadline) -> tuple[Part, Callable[[], Plan]] | None:
-        step = next(steps, None)
-        if step is None:
-            return None
-        part = tours.divide(1)[0] if cores == 1 else tours.draw(size, set(), cores)
-        if part is None:
-            return None
-        end = replace(step.deadline, stop=limit.stop)
-        temperatures = step.between(hot, cold)
-        search = partial(anneal, part, end, settings, temperatures, task.vehicle_cost)
-        return part, search
 
-    pace = ReportPace(deadline)
-    for part, plan in search_in_threads(cores, draw, deadline):
-        tours.replace(part, plan)
-        if pace.is_due():
-            yield from pace.report(tours.plan)
-    yield tours.plan()
+def _draw_round(
+    task: SearchTask,
+    tours: DividedPlan,
+    steps: Iterator[Round],
+    ends: tuple[float, float],
+    size: float,
+    settings: RuinRecreateParameters,
+    limit: Deadline,
+) -> tuple[Part, Callable[[], Plan]] | None:
+    """
+    Return a part of about ``size`` customers and its annealing in the next round.
+
+    Return None if there is no further round or no part. ``ends`` are the first and the
+    last temperature of all ``steps``.
+    """
+    step = next(steps, None)
+    part = None if step is None else tours.draw(size, set(), task.cores)
+    if step is None or part is None:
+        return None
+    deadline = replace(step.deadline, stop=limit.stop)
+    temperatures = step.between(*ends)
+    return part, partial(
+        anneal, part, deadline, settings, temperatures, task.vehicle_cost
+    )
 
 
 def _search_parts(
@@ -466,19 +509,28 @@ def _search_parts(
     iterations that are left (0 if iterations are not limited).
     """
     deadline, n, cores = task.deadline, task.instance.num_customers, task.cores
-    tours = DividedPlan(task.instance, task.initial_plan, task.seed)
+    plan = task.initial_plan
+    tours = DividedPlan(task.instance, plan, task.seed)
     size, most = _part_size(n, len(tours.tours), parameters), n / cores
     seconds = deadline.left() * 100 * cores / (parameters.passes * n)
     seconds = max(seconds, parameters.min_part_seconds)
     seconds = min(seconds, parameters.max_part_seconds)
     iterations = deadline.iterations
     in_vain: set[frozenset[tuple[int, ...]]] = set()
-    pace, changed = ReportPace(deadline), False
+    pace, changed, drawn = ReportPace(deadline), False, 0
+    exchange = deadline.within(parameters.exchange_seconds)
+
+    def exchange_is_due() -> bool:
+        if task.is_alone:
+            return False
+        if iterations is not None:
+            return drawn >= parameters.exchange_parts * cores
+        return exchange.over()
 
     def draw(limit: Deadline) -> tuple[Part, Callable[[], Plan]] | None:
-        nonlocal size, iterations
+        nonlocal size, iterations, drawn
         left = limit.left() - CHECK_SECONDS * n
-        if left <= 0 or iterations == 0:
+        if left <= 0 or iterations == 0 or exchange_is_due():
             return None
         part = tours.draw(size, in_vain, cores)
         while part is None and size <= most:
@@ -486,6 +538,7 @@ def _search_parts(
             part = tours.draw(size, in_vain, cores)
         if part is None:
             return None
+        drawn += 1
         if iterations is None:
             limit = limit.within(min(left, seconds * size / 100))
         else:
@@ -500,15 +553,24 @@ def _search_parts(
         )
         return part, search
 
-    for part, plan in search_in_threads(cores, draw, deadline):
-        if tours.replace(part, plan):
-            changed = True
-        else:
-            in_vain.add(frozenset(part.tours))
-        if changed and pace.is_due():
-            yield from pace.report(tours.plan)
-            changed = False
-    plan = tours.plan()
+    while True:
+        for part, found in search_in_threads(cores, draw, deadline):
+            if tours.replace(part, found):
+                changed = True
+            else:
+                in_vain.add(frozenset(part.tours))
+            if changed and pace.is_due():
+                yield from pace.report(tours.plan)
+                changed = False
+        plan = tours.plan()
+        if task.is_alone or iterations == 0 or deadline.over():
+            break
+        due, other = exchange_is_due(), task.exchange(plan)
+        if other != plan:
+            tours = DividedPlan(task.instance, other, task.seed + drawn)
+        elif not due:
+            break
+        drawn, exchange = 0, deadline.within(parameters.exchange_seconds)
     yield plan
     return plan, iterations or 0
 

@@ -23,6 +23,7 @@ from fixedfleet.search.decomposition import (
     anneal_whole,
     load_for_parts,
     part_population,
+    savings_plan,
     search_part,
 )
 from fixedfleet.search.gpu_arrays import FAST_NODES, pack
@@ -119,7 +120,10 @@ def search_parts(
     share = min(0.5, parameters.whole_seconds * instance.num_customers / seconds)
     share = max(parameters.whole_share, share)
     first = replace(task, deadline=task.deadline.until(share))
-    plan = yield from anneal_whole(first, 1.0)
+    savings = savings_plan(first)
+    if savings is not None:
+        yield savings
+    plan = yield from anneal_whole(first, 1.0, savings)
     tours = DividedPlan(instance, plan, task.seed)
     # With more customers, legs are shorter, and temperatures must be lower.
     unit = scale(instance) * (100 / instance.num_customers) ** 0.5

@@ -24,7 +24,7 @@ from fixedfleet.search.searches import loaded_by
 from fixedfleet.search.task import ReportPace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from numpy.typing import NDArray
 
@@ -44,7 +44,11 @@ __all__ = [
 # The compiled loop runs in chunks of iterations, between which the clock is read.
 _CHUNK_SECONDS = 1e-3  # duration of a chunk
 _CHUNK_ITERATIONS = 1000  # most iterations of a chunk if iterations are limited
+# Duration of a chunk if the search is long or runs in one of several threads, which
+# wait for Python's lock between chunks.
+_LONG_CHUNK_SECONDS = 1e-2
 _FIRST_CHUNK = 32  # iterations of the first chunk, which measures the speed
+_EXCHANGE_SECONDS = 0.04  # shortest time between two exchanges of plans
 _ARRAYS_SECONDS = 3e-5  # time per customer to make the arrays of a large instance
 
 
@@ -81,6 +85,8 @@ class RuinRecreateParameters:
         Temperatures of simulated annealing, for customers in the unit square; for other
         instances, they are multiplied by the ratio of the mean distances. The default
         of ``end_temperature`` is 1/N, because legs are shorter with more customers.
+    exchanges
+        How often searches that run side by side exchange their current plans.
     """
 
     removals: Annotated[float, at_least(1)] = 10.0
@@ -92,6 +98,7 @@ class RuinRecreateParameters:
     large_scale: bool = False
     start_temperature: Annotated[float, above(0)] = 0.1
     end_temperature: Annotated[float | None, above(0)] = None
+    exchanges: Annotated[int, at_least(1)] = 10
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -124,16 +131,19 @@ def load_kernel_for(instance: Instance) -> None:
 @loaded_by(load_kernel_for)
 def ruin_recreate(
     task: SearchTask, parameters: RuinRecreateParameters | None = None
-) -> Iterator[Plan]:
+) -> Generator[Plan, None, Plan]:
     """
     Improve a plan by ruin and recreate; the plan may leave customers unserved.
+
+    This is a generator that yields better and better plans, and returns the last plan
+    of simulated annealing, which may be worse than the best.
 
     With a limit on iterations, the same seed gives the same plan on any machine. The
     temperature falls with the iterations if they are limited, otherwise with the time.
     It does not fall while customers are unserved, because a low temperature makes it
     harder to insert them. But if there are vehicle types, windows or shifts, it begins
     to fall after half of the limit at the latest, because it may be impossible to serve
-    all customers.
+    all customers. Now and then, the current plan is passed to the task's ``exchange``.
     """
     instance, deadline = task.instance, task.deadline
     plain = instance.is_plain
@@ -142,20 +152,34 @@ def ruin_recreate(
     load_kernel_for(instance)
     n = instance.num_customers
     if uses_coordinates(instance) and deadline.left() < _ARRAYS_SECONDS * n:
-        return  # making the arrays would take longer than the time that is left
+        # Making the arrays would take longer than the time that is left.
+        return task.initial_plan
     problem, state = _begin(
         instance, task.initial_plan, task.seed, parameters, task.vehicle_cost
     )
     advance = cpu_kernel.advance if plain else day_kernel.advance_day
-    read_best = partial(_read_plan, state, state.best, instance)
     hot, cold = parameters.temperatures(n)
     unit = scale(instance) * (1.0 if plain else day_arrays.mean_price(instance))
     latest_begin = 1.0 if plain else 0.5
     most = min(_CHUNK_ITERATIONS, max(1, (deadline.iterations or 0) // 100))
+    seconds = deadline.seconds / (1000 if task.is_alone else 100)
+    seconds = min(max(_CHUNK_SECONDS, seconds), _LONG_CHUNK_SECONDS)
     begin = 0.0  # share of the limit that was used when every customer was served
-    value, reported = _best_value(state), _best_value(state)
+    least_pause = _EXCHANGE_SECONDS / max(deadline.seconds, _EXCHANGE_SECONDS)
+    pause = max(1 / parameters.exchanges, least_pause)
+    next_exchange = pause
+    value = reported = _best_value(state)
     pace = ReportPace(deadline)
-    for count, used in _chunks(deadline, _CHUNK_SECONDS, most):
+    for count, used in _chunks(deadline, seconds, most):
+        if used >= next_exchange:
+            next_exchange = used + pause
+            current = _current_plan(state, instance)
+            other = task.exchange(current)
+            if other != current:
+                if value < reported:
+                    reported = value
+                    yield _best_plan(state, instance)
+                state = _with_plan(instance, problem, state, other)
         if state.counts[BEST_ABSENT] > 0:
             begin = min(used, latest_begin)
         fallen = (used - begin) / max(1 - begin, 1e-9)
@@ -164,9 +188,10 @@ def ruin_recreate(
         value = _best_value(state)
         if value < reported and pace.is_due():
             reported = value
-            yield from pace.report(read_best)
+            yield from pace.report(partial(_best_plan, state, instance))
     if value < reported:
-        yield read_best()
+        yield _best_plan(state, instance)
+    return _current_plan(state, instance)
 
 
 def anneal(
@@ -185,12 +210,10 @@ def anneal(
     problem, state = _begin(
         part.instance, part.plan, part.seed, parameters, vehicle_cost
     )
-    # Chunks are longer than in `ruin_recreate`, because threads wait for Python's lock
-    # between chunks.
-    for count, used in _chunks(deadline, 10 * _CHUNK_SECONDS, _CHUNK_ITERATIONS):
+    for count, used in _chunks(deadline, _LONG_CHUNK_SECONDS, _CHUNK_ITERATIONS):
         temperature = _temperature(*temperatures, used)
         cpu_kernel.advance(problem, state, count, temperature)
-    return _read_plan(state, state.nodes[:, NEXT], part.instance)
+    return _current_plan(state, part.instance)
 
 
 def _begin(
@@ -201,22 +224,35 @@ def _begin(
     vehicle_cost: float,
 ) -> tuple[Problem, State]:
     """Return the arrays of the instance, and a state that holds the initial plan."""
-    state = cpu_arrays.empty_state(instance, seed)
-    routes = initial_plan.to_routes(len(state.best))
+    state, ordered = cpu_arrays.empty_state(instance, seed), instance
     if uses_coordinates(instance):
         state.customers[1:] = along_curve(instance)
-        instance = instance.with_customers(state.customers[1:].tolist())
-        routes = np.argsort(state.customers)[routes].astype(np.int32)
+        ordered = instance.with_customers(state.customers[1:].tolist())
     if instance.is_plain:
-        problem = cpu_arrays.lay_out(instance, vehicle_cost, parameters)
-        cpu_arrays.put_plan(problem, state, routes)
+        problem = cpu_arrays.lay_out(ordered, vehicle_cost, parameters)
     else:
         problem = day_arrays.lay_out_day(instance, vehicle_cost, parameters)
-        day = day_arrays.empty_day(instance, problem, initial_plan)
-        state = state._replace(day=day)
-        cpu_arrays.put_plan(problem, state, routes)
-        day_arrays.put_day(problem, state)
-    return problem, state
+    return problem, _with_plan(instance, problem, state, initial_plan)
+
+
+def _with_plan(instance: Instance, problem: Problem, state: State, plan: Plan) -> State:
+    """
+    Return a new state that holds a plan, as the current and as the best one.
+
+    It goes on with the random numbers of ``state``, and numbers customers in the same
+    way.
+    """
+    new = cpu_arrays.empty_state(instance, seed=0)
+    new.random[:] = state.random
+    new.customers[:] = state.customers
+    routes = plan.to_routes(len(new.best))
+    routes = np.argsort(new.customers)[routes].astype(np.int32)
+    if not instance.is_plain:
+        new = new._replace(day=day_arrays.empty_day(instance, problem, plan))
+    cpu_arrays.put_plan(problem, new, routes)
+    if not instance.is_plain:
+        day_arrays.put_day(problem, new)
+    return new
 
 
 def _chunks(
@@ -265,11 +301,28 @@ def _best_value(state: State) -> tuple[int, float]:
     return int(unserved), float(state.costs[1])
 
 
-def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> Plan:
+def _best_plan(state: State, instance: Instance) -> Plan:
+    """Return the best plan of a state."""
+    types = None if state.day is None else state.day.best_types
+    return _read_plan(state, state.best, types, instance)
+
+
+def _current_plan(state: State, instance: Instance) -> Plan:
+    """Return the current plan of simulated annealing."""
+    types = None if state.day is None else state.day.types
+    return _read_plan(state, state.nodes[:, NEXT], types, instance)
+
+
+def _read_plan(
+    state: State,
+    links: NDArray[np.uint32],
+    types: NDArray[np.int64] | None,
+    instance: Instance,
+) -> Plan:
     """
     Return a plan, given the successor of each node in ``links``.
 
-    The tours get the vehicle types of the best plan, if there are vehicle types.
+    ``types`` has the vehicle type of each tour, or is None if vehicles are alike.
     """
     following, customers = links.tolist(), state.customers.tolist()
     depots = range(len(following) - len(state.loads), len(following))
@@ -281,8 +334,8 @@ def _read_plan(state: State, links: NDArray[np.uint32], instance: Instance) -> P
             tour.append(customers[node])
             node = following[node]
         tours.append(tour)
-    if state.day is not None:
-        return day_arrays.read_types(instance, state.day.best_types, tours)
+    if types is not None:
+        return day_arrays.read_types(instance, types, tours)
     return Plan(tours)
 
 

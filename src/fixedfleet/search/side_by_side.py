@@ -1,15 +1,17 @@
 """One search on several cores: it runs side by side with itself and exchanges plans.
 
 Each of the searches has a thread and a seed of its own, so they find different plans.
-Between two of its steps a search calls the ``exchange`` of its task with its best plan,
-and goes on from the plan that it gets back::
+Between two of its steps a search calls the ``exchange`` of its task with its plan, and
+goes on from the plan that it gets back::
 
     while not task.deadline.over():
         plan = task.exchange(plan)
         ...
 
-A search whose plan is in the worse half of all gets the best plan. The others keep
-their own, so that the searches do not all become the same.
+The best of all plans is combined with the others, see
+:mod:`fixedfleet.search.combining`. The search that found it and the searches whose
+plans are in the worse half go on from the result. The others keep their own plans, so
+that the searches do not all become the same.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fixedfleet.search.combining import combine
 from fixedfleet.search.task import rank
 
 if TYPE_CHECKING:
@@ -30,11 +33,14 @@ if TYPE_CHECKING:
     from fixedfleet.plan import Plan
     from fixedfleet.search.task import Search, SearchTask
 
+    _Ranked = tuple[tuple[int, float], int, Plan]  # rank, number of the search, plan
+
 __all__ = ["Exchange", "search_side_by_side"]
 
 _POLL_SECONDS = 0.02  # after which a deadline is looked at again while threads work
 _GRACE_SECONDS = 0.05  # for stopped threads to end; then they are abandoned
 _BRIEF_SECONDS = 0.1  # a single search that is this short runs without a thread
+_PATIENCE_SECONDS = 0.02  # for other searches to hand in a plan
 _SEED_STEP = 7919  # between the seeds of two searches, which count on from there
 
 
@@ -46,7 +52,7 @@ def search_side_by_side(
 
     With a limit on iterations, the same seed, number of cores and count give a plan of
     the same cost. It may be another plan if several searches find plans of this cost.
-    With a time limit, no search waits for another one.
+    With a time limit, a search waits only for a moment for another one.
 
     Some compiled code does not ask whether to stop. If a thread runs such code when the
     search is stopped, it is not waited for, and the plan that it finds is lost.
@@ -77,7 +83,7 @@ def search_side_by_side(
             deadline=limit,
             seed=task.seed + _SEED_STEP * number,
             cores=max(1, task.cores // count + (number < task.cores % count)),
-            exchange=exchange.of(number),
+            exchange=task.exchange if count == 1 else exchange.of(number),
         )
         run = search, own, exchange.end_of(number), stopped, news
         threading.Thread(target=_run, args=run, daemon=True).start()
@@ -163,13 +169,12 @@ class Exchange:
     The exchange of plans between searches that run side by side.
 
     A search hands in a plan by calling its ``exchange`` function, which :meth:`of`
-    returns. The function compares the plan with one plan of each other search, and
-    returns the plan with which the search goes on.
+    returns. Call k of a search waits for call k of all others, and then compares the
+    plans. A search that has ended is not waited for; its last plan counts.
 
-    With a time limit, the plan of another search is the latest that it has handed in.
-    With a limit on iterations, call k of a search takes the plan that the other search
-    handed in at its call k − 1, and waits for this plan if necessary. So the result
-    does not depend on the speed of the threads.
+    With a time limit, a search waits for a moment only, and takes the latest plans of
+    those that are late. With a limit on iterations, it waits as long as necessary, so
+    that the result does not depend on the speed of the threads.
 
     Parameters
     ----------
@@ -187,13 +192,18 @@ class Exchange:
     ) -> None:
         self._task = task
         self._stopped = stopped
-        self._in_turn = task.deadline.iterations is not None
-        # The latest plans of each search, and how many it has left in all. If searches
-        # wait for each other, none is more than one plan ahead, so three plans suffice.
-        self._plans: list[deque[Plan]] = [deque(maxlen=3) for _ in range(count)]
+        self._patience = math.inf
+        if task.deadline.iterations is None:
+            self._patience = _PATIENCE_SECONDS
+        # The latest two plans of each search with their ranks, and how many it has
+        # handed in. No search is more than one plan ahead, unless it was not waited
+        # for.
+        self._plans: list[deque[_Ranked]] = [deque(maxlen=2) for _ in range(count)]
         self._times = [0] * count
         self._ended = [False] * count
         self._changed = threading.Condition()
+        # The plans that were combined last, by rank and search, and the result.
+        self._combined: tuple[list[tuple[tuple[int, float], int]], Plan] | None = None
 
     def of(self, number: int) -> Callable[[Plan], Plan]:
         """
@@ -204,17 +214,15 @@ class Exchange:
         """
 
         def exchange(plan: Plan) -> Plan:
+            task = self._task
+            ranked = rank(task.instance, plan, task.vehicle_cost), number, plan
             with self._changed:
-                self._plans[number].append(plan)
+                self._plans[number].append(ranked)
                 self._times[number] += 1
                 self._changed.notify_all()
-                if self._in_turn:
-                    self._await_others(number)
-                plans = [
-                    (other, plan if other == number else self._plan_of(other, number))
-                    for other in range(len(self._plans))
-                ]
-            return self._choose(number, plan, plans)
+                self._await_others(number)
+                plans = [self._plan_of(other, number) for other in self._handed_in()]
+                return self._choose(ranked, sorted(plans, key=lambda one: one[:2]))
 
         return exchange
 
@@ -229,47 +237,49 @@ class Exchange:
         return end
 
     def _await_others(self, number: int) -> None:
-        """
-        Wait for the plans that the latest call of search ``number`` needs.
+        """Wait until every other search has handed in as many plans as this one."""
+        end = time.monotonic() + self._patience
+        for other in range(len(self._times)):
+            while (
+                self._times[other] < self._times[number]
+                and not self._ended[other]
+                and not self._stopped()
+                and (left := end - time.monotonic()) > 0
+            ):
+                self._changed.wait(min(left, _POLL_SECONDS))
 
-        If this is its call k, every other search must have handed in at least k − 1
-        plans. A search that has ended is not waited for.
-        """
-        needed = self._times[number] - 1
-        for other, times in enumerate(self._times):
-            while times < needed and not self._ended[other] and not self._stopped():
-                self._changed.wait(_POLL_SECONDS)
-                times = self._times[other]
+    def _handed_in(self) -> list[int]:
+        """Return the numbers of the searches that have handed in a plan."""
+        return [number for number, plans in enumerate(self._plans) if plans]
 
-    def _plan_of(self, other: int, number: int) -> Plan | None:
+    def _plan_of(self, other: int, number: int) -> _Ranked:
         """
         Return the plan that search ``other`` contributes to an exchange of ``number``.
 
-        It is the latest exchange of search ``number``. The docstring of the class says
-        which plan is taken. Return None if there is none.
+        This is the latest, but not a later one than that of search ``number``.
         """
         plans = self._plans[other]
-        if not plans:
-            return None
-        if not self._in_turn:
-            return plans[-1]
-        ahead = self._times[other] - (self._times[number] - 1)
-        return plans[-1 - max(0, ahead)] if ahead < len(plans) else None
+        ahead = self._times[other] > self._times[number] and len(plans) > 1
+        return plans[-2] if ahead else plans[-1]
 
-    def _choose(
-        self, number: int, own: Plan, plans: list[tuple[int, Plan | None]]
-    ) -> Plan:
+    def _choose(self, own: _Ranked, plans: list[_Ranked]) -> Plan:
         """
-        Return ``own``, or the best of ``plans`` if ``own`` is in their worse half.
+        Return the plan with which a search goes on.
 
-        ``plans`` has (number of the search, its plan) for each search, including this
-        one. The plan is None if a search has not handed in any.
+        The best of ``plans`` and those in the worse half get the best plan, combined
+        with all others. The other searches keep their ``own`` plans. ``plans`` are
+        sorted, the best first.
         """
-        task = self._task
-        ranked = sorted(
-            (rank(task.instance, plan, task.vehicle_cost), other, plan)
-            for other, plan in plans
-            if plan is not None
-        )
-        place = next(k for k, (_, other, _) in enumerate(ranked) if other == number)
-        return own if 2 * place < len(ranked) else ranked[0][2]
+        place = plans.index(own)
+        if 0 < place < len(plans) / 2:
+            return own[2]
+        task, names = self._task, [one[:2] for one in plans]
+        if self._combined is not None and self._combined[0] == names:
+            return self._combined[1]
+        (unserved, _), _, best = plans[0]
+        if task.instance.is_plain and not unserved:
+            for (without, _), _, other in plans[1:]:
+                if not without and other != best:
+                    best = combine(task.instance, best, other, task.vehicle_cost)
+        self._combined = names, best
+        return best

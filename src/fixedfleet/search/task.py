@@ -67,9 +67,9 @@ class SearchTask:
     cores
         Maximum number of cores that the search may use.
     exchange
-        A search may call this between two steps with its best plan, and continue from
-        the plan that is returned: the same plan, or the plan of another search that
-        runs at the same time, see :mod:`fixedfleet.search.side_by_side`.
+        A search may call this between two steps with its plan, and continue from the
+        plan that is returned: the same plan, or one of other searches that run at the
+        same time, see :mod:`fixedfleet.search.side_by_side`.
     """
 
     instance: Instance
@@ -79,6 +79,11 @@ class SearchTask:
     vehicle_cost: float = 0.0
     cores: int = 1
     exchange: Callable[[Plan], Plan] = _keep
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other search runs at the same time and exchanges plans."""
+        return self.exchange is _keep
 
 
 Search = Callable[[SearchTask], Iterator[Plan]]
