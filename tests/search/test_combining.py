@@ -8,10 +8,22 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.search.combining import combine
+from fixedfleet.search.combining import combine as combine_measured
+from fixedfleet.search.combining import measure_tours
 
 # Four pairs of customers, far from each other; the two of a pair are neighbours.
 PAIRS = [(9, 1), (9, -1), (-9, 1), (-9, -1), (1, 9), (-1, 9), (1, -9), (-1, -9)]
+
+
+def combine(
+    instance: ff.Instance, one: ff.Plan, other: ff.Plan, vehicle_cost: float = 0.0
+) -> ff.Plan:
+    """Measure two plans and combine them; the first one if nothing is taken."""
+    first, second = (measure_tours(instance, plan) for plan in (one, other))
+    found = combine_measured(instance, first, second, vehicle_cost)
+    assert found is first or found.plan != one
+    assert found.lengths.sum() == pytest.approx(found.plan.length(instance))
+    return found.plan
 
 
 def compass(vehicles: int = 4) -> ff.Instance:

@@ -266,7 +266,7 @@ def test_a_batch_of_mixed_sizes(card, instance, monkeypatch):
         [instance, small, large, small], iterations=100, search="gpu"
     )
     assert found.feasible.all()
-    assert card.launches == [(2, 1), (2, 4), (8, 1)]
+    assert card.launches == [(2, 1), (2, 4), (1, 1), (7, 1)]
 
 
 # ------------------------------------------------------------------ length of rounds

@@ -10,7 +10,7 @@ crossover.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -23,59 +23,82 @@ if TYPE_CHECKING:
 
     from fixedfleet.instance import Instance
 
-__all__ = ["combine"]
+__all__ = ["MeasuredPlan", "combine", "measure_tours"]
 
 _LARGEST_SHARE = 0.5  # of the customers in a group whose tours are taken
 
 
-def combine(
-    instance: Instance, plan: Plan, other: Plan, vehicle_cost: float = 0.0
-) -> Plan:
+class MeasuredPlan(NamedTuple):
     """
-    Return ``plan`` with those groups of tours of ``other`` that cost less.
+    A plan with what :func:`combine` needs, so that it is computed once per plan.
+
+    Attributes
+    ----------
+    plan
+        The plan.
+    tour_of
+        The number of the tour of each stop, shape (N + 1,); −1 for the depot and for
+        unserved customers.
+    lengths
+        The length of each tour.
+    """
+
+    plan: Plan
+    tour_of: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+
+
+def measure_tours(instance: Instance, plan: Plan) -> MeasuredPlan:
+    """Return the plan with the number of each customer's tour and all lengths."""
+    return MeasuredPlan(plan, _tour_of(instance, plan), _tour_lengths(instance, plan))
+
+
+def combine(
+    instance: Instance,
+    one: MeasuredPlan,
+    other: MeasuredPlan,
+    vehicle_cost: float = 0.0,
+) -> MeasuredPlan:
+    """
+    Return the plan ``one`` with those groups of tours of ``other`` that cost less.
 
     Both plans must serve the same customers. A group with more than half of the
     customers is not taken, because that would be to take ``other`` itself. If taking
     all groups would need too many vehicles, those that save most are taken. If no group
-    is taken, the result is ``plan`` itself.
+    is taken, the result is ``one`` itself.
     """
-    tour_of, tour_of_other = _tour_of(instance, plan), _tour_of(instance, other)
-    if not np.array_equal(tour_of < 0, tour_of_other < 0):
+    served = one.tour_of >= 0
+    if not np.array_equal(served, other.tour_of >= 0):
         raise ValueError("the plans serve different customers")
-    served = tour_of >= 0
-    count = len(plan.tours)
-    links = (tour_of[served], count + tour_of_other[served])
-    size = count + len(other.tours)
+    count = len(one.lengths)
+    links = one.tour_of[served], count + other.tour_of[served]
+    size = count + len(other.lengths)
     graph = coo_array((np.ones(len(links[0]), dtype=bool), links), shape=(size, size))
     groups, group_of = connected_components(graph, directed=False)
-    costs = np.append(
-        _tour_costs(instance, plan) + vehicle_cost,
-        -_tour_costs(instance, other) - vehicle_cost,
-    )
+    costs = np.append(one.lengths + vehicle_cost, -other.lengths - vehicle_cost)
     saved = np.bincount(group_of, costs, groups)
-    customers = np.bincount(group_of[tour_of[served]], minlength=groups)
+    customers = np.bincount(group_of[links[0]], minlength=groups)
     more = np.bincount(
         group_of, np.where(np.arange(size) < count, -1, 1), groups
     ).astype(int)
-    length = costs[:count].sum()
+    # The same tours in another order may have a length that differs by rounding.
+    least = 1e-12 * one.lengths.sum()
     vehicles, taken = count, np.zeros(groups, dtype=bool)
     for group in np.argsort(-saved, kind="stable").tolist():
-        # The same tours in another order may have a length that differs by rounding.
-        if saved[group] <= 1e-12 * length:
+        if saved[group] <= least:
             break
         fits = vehicles + more[group] <= instance.vehicles
         if fits and customers[group] <= _LARGEST_SHARE * instance.num_customers:
             taken[group] = True
             vehicles += more[group]
     if not taken.any():
-        return plan
-    return Plan(
-        [
-            tour
-            for place, tour in enumerate([*plan.tours, *other.tours])
-            if taken[group_of[place]] == (place >= count)
-        ]
-    )
+        return one
+    tours = [
+        tour
+        for place, tour in enumerate([*one.plan.tours, *other.plan.tours])
+        if taken[group_of[place]] == (place >= count)
+    ]
+    return measure_tours(instance, Plan(tours))
 
 
 def _tour_of(instance: Instance, plan: Plan) -> NDArray[np.int64]:
@@ -87,7 +110,7 @@ def _tour_of(instance: Instance, plan: Plan) -> NDArray[np.int64]:
     return numbers
 
 
-def _tour_costs(instance: Instance, plan: Plan) -> NDArray[np.float64]:
+def _tour_lengths(instance: Instance, plan: Plan) -> NDArray[np.float64]:
     """Return the length of each tour."""
     path = [stop for tour in plan.tours for stop in (0, *tour, 0)]
     legs = instance.between(path[:-1], path[1:])  # also from depot to depot, length 0

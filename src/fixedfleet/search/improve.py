@@ -182,9 +182,16 @@ def run_search(
         try:
             for plan in chain([task.initial_plan], _plans_of(search, task)):
                 value = _value(plan, instance, vehicle_cost, outside)
-                if value < least and _is_sound(plan, instance, outside):
-                    best, least = plan, value
-                    report()
+                # Of plans of the same cost, a search yields last the one to keep.
+                if (
+                    value <= least
+                    and plan != best
+                    and _is_sound(plan, instance, outside)
+                ):
+                    best, better = plan, value < least
+                    least = value
+                    if better:
+                        report()
                 if rest.over():
                     break
         except KeyboardInterrupt:

@@ -22,18 +22,17 @@ import threading
 import time
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from fixedfleet.search.combining import combine
+from fixedfleet.search.combining import combine, measure_tours
 from fixedfleet.search.task import rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fixedfleet.plan import Plan
+    from fixedfleet.search.combining import MeasuredPlan
     from fixedfleet.search.task import Search, SearchTask
-
-    _Ranked = tuple[tuple[int, float], int, Plan]  # rank, number of the search, plan
 
 __all__ = ["Exchange", "search_side_by_side"]
 
@@ -50,8 +49,9 @@ def search_side_by_side(
     """
     Run a search in several threads; yield each plan that is better than all before.
 
-    With a limit on iterations, the same seed, number of cores and count give a plan of
-    the same cost. It may be another plan if several searches find plans of this cost.
+    With a limit on iterations, the same seed, number of cores and count give the same
+    plan: if several searches find plans of the same cost, that of the first one is
+    yielded last.
     With a time limit, a search waits only for a moment for another one.
 
     Some compiled code does not ask whether to stop. If a thread runs such code when the
@@ -85,7 +85,7 @@ def search_side_by_side(
             cores=max(1, task.cores // count + (number < task.cores % count)),
             exchange=task.exchange if count == 1 else exchange.of(number),
         )
-        run = search, own, exchange.end_of(number), stopped, news
+        run = search, own, number, exchange.end_of(number), stopped, news
         threading.Thread(target=_run, args=run, daemon=True).start()
     try:
         yield from _better_plans(task, count, stopped, news)
@@ -96,9 +96,12 @@ def search_side_by_side(
 class _News:
     """
     A message of a search thread: a plan, an error, or None when the search has ended.
+
+    ``number`` is that of the search.
     """
 
-    def __init__(self, found: Plan | BaseException | None) -> None:
+    def __init__(self, number: int, found: Plan | BaseException | None) -> None:
+        self.number = number
         self.found = found
         self.received = threading.Event()
 
@@ -106,6 +109,7 @@ class _News:
 def _run(
     search: Search,
     task: SearchTask,
+    number: int,
     end: Callable[[], None],
     stopped: threading.Event,
     news: queue.SimpleQueue[_News],
@@ -113,7 +117,7 @@ def _run(
     """Run one search in this thread, and report its plans and its end."""
     try:
         for plan in search(task):
-            found = _News(plan)
+            found = _News(number, plan)
             news.put(found)
             # ReportPace counts this wait as the time of a report. So a search reports
             # rarely, and reports take little of the calling thread's time.
@@ -121,9 +125,9 @@ def _run(
                 if stopped.is_set():
                     return
         end()
-        news.put(_News(None))
+        news.put(_News(number, None))
     except BaseException as error:  # the calling thread raises it
-        news.put(_News(error))
+        news.put(_News(number, error))
 
 
 def _better_plans(
@@ -135,13 +139,14 @@ def _better_plans(
     """
     Yield each plan of the threads that is better than all before, until all have ended.
 
-    ``running`` is the number of threads. After the time limit, only the best of the
-    remaining plans is yielded. If the search is stopped, threads that do not end soon
-    are not waited for.
+    Of equal plans, that of the search with the smallest number is better. ``running``
+    is the number of threads. After the time limit, only the best of the remaining plans
+    is yielded. If the search is stopped, threads that do not end soon are not waited
+    for.
     """
     stop = task.deadline.stop
-    least = rank(task.instance, task.initial_plan, task.vehicle_cost)
-    last, patience = None, math.inf
+    least = rank(task.instance, task.initial_plan, task.vehicle_cost), -1
+    best, last, patience = task.initial_plan, None, math.inf
     while running and time.monotonic() < patience:
         if not stopped.is_set() and stop is not None and stop():
             stopped.set()
@@ -154,14 +159,44 @@ def _better_plans(
             raise one.found
         if one.found is None:
             running -= 1
-        elif (value := rank(task.instance, one.found, task.vehicle_cost)) < least:
-            least, last = value, one.found
-            if not task.deadline.over():
+        elif (value := _value(task, one.found, one.number)) < least:
+            least = value
+            if one.found != best:
+                best = last = one.found
+            if last is not None and not task.deadline.over():
                 yield last
                 last = None
         one.received.set()
     if last is not None:
         yield last
+
+
+def _value(task: SearchTask, plan: Plan, number: int) -> tuple[tuple[int, float], int]:
+    """Return (rank of a plan, number of its search). The smaller, the better."""
+    return rank(task.instance, plan, task.vehicle_cost), number
+
+
+class _HandedIn(NamedTuple):
+    """
+    A plan that a search has handed in.
+
+    Attributes
+    ----------
+    rank
+        How good the plan is, see :func:`~fixedfleet.search.task.rank`.
+    number
+        The number of the search.
+    plan
+        The plan.
+    measured
+        What is needed to combine the plan with others; None if it cannot be combined,
+        because customers are unserved or vehicles differ.
+    """
+
+    rank: tuple[int, float]
+    number: int
+    plan: Plan
+    measured: MeasuredPlan | None
 
 
 class Exchange:
@@ -198,7 +233,7 @@ class Exchange:
         # The latest two plans of each search with their ranks, and how many it has
         # handed in. No search is more than one plan ahead, unless it was not waited
         # for.
-        self._plans: list[deque[_Ranked]] = [deque(maxlen=2) for _ in range(count)]
+        self._plans: list[deque[_HandedIn]] = [deque(maxlen=2) for _ in range(count)]
         self._times = [0] * count
         self._ended = [False] * count
         self._changed = threading.Condition()
@@ -214,17 +249,24 @@ class Exchange:
         """
 
         def exchange(plan: Plan) -> Plan:
-            task = self._task
-            ranked = rank(task.instance, plan, task.vehicle_cost), number, plan
+            own = self._hand_in(number, plan)
             with self._changed:
-                self._plans[number].append(ranked)
+                self._plans[number].append(own)
                 self._times[number] += 1
                 self._changed.notify_all()
                 self._await_others(number)
                 plans = [self._plan_of(other, number) for other in self._handed_in()]
-                return self._choose(ranked, sorted(plans, key=lambda one: one[:2]))
+                return self._choose(own, sorted(plans, key=lambda one: one[:2]))
 
         return exchange
+
+    def _hand_in(self, number: int, plan: Plan) -> _HandedIn:
+        """Return the plan of a search with its rank and with what combining needs."""
+        instance, measured = self._task.instance, None
+        value = rank(instance, plan, self._task.vehicle_cost)
+        if instance.is_plain and value[0] == 0:
+            measured = measure_tours(instance, plan)
+        return _HandedIn(value, number, plan, measured)
 
     def end_of(self, number: int) -> Callable[[], None]:
         """Return the function that the search with this number calls at its end."""
@@ -252,7 +294,7 @@ class Exchange:
         """Return the numbers of the searches that have handed in a plan."""
         return [number for number, plans in enumerate(self._plans) if plans]
 
-    def _plan_of(self, other: int, number: int) -> _Ranked:
+    def _plan_of(self, other: int, number: int) -> _HandedIn:
         """
         Return the plan that search ``other`` contributes to an exchange of ``number``.
 
@@ -262,7 +304,7 @@ class Exchange:
         ahead = self._times[other] > self._times[number] and len(plans) > 1
         return plans[-2] if ahead else plans[-1]
 
-    def _choose(self, own: _Ranked, plans: list[_Ranked]) -> Plan:
+    def _choose(self, own: _HandedIn, plans: list[_HandedIn]) -> Plan:
         """
         Return the plan with which a search goes on.
 
@@ -270,16 +312,22 @@ class Exchange:
         with all others. The other searches keep their ``own`` plans. ``plans`` are
         sorted, the best first.
         """
-        place = plans.index(own)
+        place = [one.number for one in plans].index(own.number)
         if 0 < place < len(plans) / 2:
-            return own[2]
-        task, names = self._task, [one[:2] for one in plans]
-        if self._combined is not None and self._combined[0] == names:
-            return self._combined[1]
-        (unserved, _), _, best = plans[0]
-        if task.instance.is_plain and not unserved:
-            for (without, _), _, other in plans[1:]:
-                if not without and other != best:
-                    best = combine(task.instance, best, other, task.vehicle_cost)
-        self._combined = names, best
-        return best
+            return own.plan
+        names = [one[:2] for one in plans]
+        if self._combined is None or self._combined[0] != names:
+            self._combined = names, self._combine(plans)
+        return self._combined[1]
+
+    def _combine(self, plans: list[_HandedIn]) -> Plan:
+        """Return the first plan with all groups of tours that cost less in others."""
+        best = plans[0].measured
+        if best is None:
+            return plans[0].plan
+        for other in plans[1:]:
+            if other.measured is not None and other.plan != best.plan:
+                best = combine(
+                    self._task.instance, best, other.measured, self._task.vehicle_cost
+                )
+        return best.plan

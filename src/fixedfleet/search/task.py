@@ -124,15 +124,15 @@ def run_step(
     """
     Run one step of a search: yield its plans, and return the best of them.
 
-    If no plan is better than the initial plan, the initial plan is returned. If
-    ``vehicle_cost`` is given, the best plan is chosen with it instead of the task's
-    vehicle cost.
+    Of plans of the same cost, the last one is returned. If all plans are worse than the
+    initial plan, the initial plan is returned. If ``vehicle_cost`` is given, the best
+    plan is chosen with it instead of the task's vehicle cost.
     """
     cost = task.vehicle_cost if vehicle_cost is None else vehicle_cost
     best, least = task.initial_plan, rank(task.instance, task.initial_plan, cost)
     for plan in search(task):
         value = rank(task.instance, plan, cost)
-        if value < least:
+        if value <= least:
             best, least = plan, value
         yield plan
     return best
