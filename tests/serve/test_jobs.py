@@ -42,6 +42,29 @@ def test_a_full_queue_answers_503(make_client, submit, wait_until, monkeypatch):
         assert submit(client).status_code == 202
 
 
+def test_large_documents_are_written_in_another_thread(client, order, monkeypatch):
+    """While a matrix of many customers becomes text, other clients get their answers."""
+    threads: dict[str, set[int]] = {"text": set(), "loop": set()}
+
+    def noting(name, function):
+        def note(*arguments):
+            threads[name].add(threading.get_ident())
+            return function(*arguments)
+
+        return note
+
+    written = noting("text", jobs.json_files.format_instance)
+    monkeypatch.setattr(jobs.json_files, "format_instance", written)
+    document = noting("text", jobs.PlanJob.document)
+    monkeypatch.setattr(jobs.PlanJob, "document", document)
+    arrived = noting("loop", jobs.PlanQueue._enqueue)
+    monkeypatch.setattr(jobs.PlanQueue, "_enqueue", arrived)
+    assert client.post("/plans", json=order()).status_code == 200
+    assert threads["loop"]
+    assert threads["text"]
+    assert not threads["loop"] & threads["text"]
+
+
 def test_a_client_may_have_a_limited_number_of_plans(
     client, submit, order, monkeypatch
 ):

@@ -229,10 +229,11 @@ class PlanQueue:
             cost=None,
             unit=length_unit(order.instance),
         )
-        text = json_files.format_instance(order.instance)
-        document = job.document()
         self._jobs[job.id] = job
         try:
+            # A matrix of 1,000 customers takes a second. Other clients must not wait.
+            text = await asyncio.to_thread(json_files.format_instance, order.instance)
+            document = await asyncio.to_thread(job.document)
             await self._write(
                 self._store.add, listing, client, text, document, order.listed
             )
@@ -298,7 +299,7 @@ class PlanQueue:
 
     async def finish(self, job: PlanJob, outcome: Outcome) -> None:
         """Store the outcome of a job, and only then wake the tasks that follow it."""
-        document = job.document(outcome)
+        document = await asyncio.to_thread(job.document, outcome)
         cost = None if outcome.result is None else outcome.result.cost
         try:
             await self._write(

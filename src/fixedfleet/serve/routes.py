@@ -343,7 +343,8 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
 
     Tours that somebody else has changed since the client read them are not replaced.
     """
-    edit = bodies.parse_json(schema.EditRequest, await bodies.read_body(request), {})
+    body = await bodies.read_body(request)
+    edit = await run_in_threadpool(bodies.parse_json, schema.EditRequest, body, {})
     plan, instance = await _finished(service, id)
     edited = await run_in_threadpool(change_plan, plan, instance, edit, service.roads)
     text = to_json(edited, one_line=True)
@@ -370,7 +371,7 @@ async def _finished(service: Service, id: str) -> tuple[dict[str, Any], str]:
     instance = await run_in_threadpool(service.store.instance, id)
     if instance is None:  # it was deleted at this moment
         raise _no_plan(id)
-    return json.loads(found.document), instance
+    return await run_in_threadpool(json.loads, found.document), instance
 
 
 # ------------------------------------------------------------------------------- events
