@@ -47,15 +47,14 @@ def describe_commit() -> str:
     Return what ``git describe --dirty`` says about this package's checkout.
 
     If there are uncommitted changes, a hash of the package's sources is appended, so
-    that different changes give different texts. Return "" outside of a checkout, and if
-    Git is not installed.
+    that different changes give different texts. Without a checkout, return "" if the
+    package is installed, and otherwise the hash of the sources alone.
     """
     folder = Path(__file__).parent
     root = folder.parent.parent
     if not (root / ".git").exists():
-        return ""
+        return "" if version_of("fixedfleet") else f"sources-{_hash_of_sources(folder)}"
     import subprocess
-    from hashlib import sha256
 
     command = ["git", "-C", str(root), "describe", "--always", "--dirty"]
     try:
@@ -64,10 +63,17 @@ def describe_commit() -> str:
         return ""
     said = done.stdout.strip()
     if said.endswith("-dirty"):
-        files = sorted(p for p in folder.rglob("*") if p.suffix in _SOURCES)
-        texts = b"".join(path.read_bytes() for path in files)
-        said += f"-{sha256(texts).hexdigest()[:8]}"
+        said += f"-{_hash_of_sources(folder)}"
     return said
+
+
+def _hash_of_sources(folder: Path) -> str:
+    """Return a hash of all sources in a folder, as eight hexadecimal digits."""
+    from hashlib import sha256
+
+    files = sorted(path for path in folder.rglob("*") if path.suffix in _SOURCES)
+    texts = b"".join(path.read_bytes() for path in files)
+    return sha256(texts).hexdigest()[:8]
 
 
 def installed_versions() -> dict[str, str]:

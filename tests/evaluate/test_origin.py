@@ -195,12 +195,18 @@ def test_rows_of_other_versions_count_and_are_told(fakes, tmp_path, caplog, make
 
 
 def test_a_checkout_is_told_by_its_commit(tmp_path, monkeypatch):
-    """Two states of uncommitted sources differ; without Git there is nothing to say."""
+    """Two states of uncommitted sources differ, also in a copy without Git."""
     folder = tmp_path / "src" / "fixedfleet"
     folder.mkdir(parents=True)
     monkeypatch.setattr(version, "__file__", str(folder / "version.py"))
     describe = describe_commit.__wrapped__
-    assert describe() == ""
+    assert describe() == ""  # the version that is installed says enough
+    monkeypatch.setattr(version, "version_of", lambda package: "")
+    copies = {describe()}
+    (folder / "version.py").write_text("another")
+    copies.add(describe())
+    assert len(copies) == 2
+    assert all(copy.startswith("sources-") for copy in copies)
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
     (folder / "version.py").write_text("one")
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"]):
