@@ -44,7 +44,9 @@ def keep_rows(table: Table, cells: Sequence[Cell], options: Options) -> Path:
                     short = _without_plan(row)
                     if row.tours is not None or lines.get(short) == short:
                         lines.pop(short, None)
-    text = "\n".join([make_header(rows[0].machine), *lines.values(), ""])
+    machines = {row.machine for row in rows}
+    machine = machines.pop() if len(machines) == 1 else "several, see the rows"
+    text = "\n".join([make_header(machine), *lines.values(), ""])
     with replacing(path) as file:
         file.write(lzma.compress(text.encode()))
     return path

@@ -205,6 +205,8 @@ def test_rows_are_kept_once(calls, folders):
     kept = make_table("generalisation", instances=2, **folders)[2]
     keys = [(row.method, row.customers) for row in Results(kept).rows()]
     assert keys
+    machines = {row.machine for row in Results(kept).rows()}
+    assert Results(kept).machine == machines.pop()
     sets = {row.set for row in Results(kept).rows() if row.method == "paper20"}
     assert sets == {"vrp50", "vrp100", "uchoa100"}
 

@@ -200,9 +200,10 @@ class Results:
 
     A ``with`` block or the first append creates the file if necessary, and locks it
     until :meth:`close`. Meanwhile, other processes cannot append to it (except on
-    Windows). All rows of a file are made on one machine, whose name is in the header,
-    so that their times can be compared. A file compressed by ``xz`` can be read, but
-    not appended to.
+    Windows). All rows that are appended must come from one machine, whose name is in
+    the header, so that their times can be compared. A file compressed by ``xz`` can be
+    read, but not appended to; it may have rows of several machines, which each row
+    names.
 
     Parameters
     ----------
