@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from benchmarks import days, lower_bounds
+from benchmarks import cores, days, lower_bounds
 from experiments import RESULTS, proven
 from experiments.__main__ import main
 from fixedfleet.evaluate import Results, get_set, summarise
@@ -78,6 +78,14 @@ def test_the_page_of_lower_bounds_is_what_its_rows_give():
     rows = lower_bounds.read_rows(RESULTS / "lower-bounds.jsonl")
     page = (RESULTS / "lower-bounds.md").read_text(encoding="utf-8")
     assert page == lower_bounds.page(rows)
+
+
+def test_the_page_of_cores_is_what_its_rows_give(capsys, monkeypatch):
+    """Its command prints the page again, byte by byte."""
+    rows = str(RESULTS / "cores.jsonl.xz")
+    monkeypatch.setattr("sys.argv", ["cores.py", "--page", rows])
+    cores.main()
+    assert (RESULTS / "cores.md").read_text(encoding="utf-8") == capsys.readouterr().out
 
 
 def test_the_page_of_days_is_what_its_rows_give():
@@ -384,3 +392,13 @@ def test_the_page_of_training_times_has_what_was_measured():
         line = measured[row[0].strip("*`")]
         assert row[1] == f"{line['epoch_s']:.3g} s"
         assert row[-1] == line["device"]
+
+
+def test_headers_name_the_machines_of_their_rows():
+    """If rows were made on several machines, the header says so."""
+    for path in RESULTS.glob("rows-*.jsonl.xz"):
+        results = Results(path)
+        machines = {row.machine for row in results.rows()}
+        if len(machines) > 1:
+            machines = {"several, see the rows"}
+        assert {results.machine} == machines or not machines, path.name

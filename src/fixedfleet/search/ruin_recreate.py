@@ -48,7 +48,7 @@ _CHUNK_ITERATIONS = 1000  # most iterations of a chunk if iterations are limited
 # wait for Python's lock between chunks.
 _LONG_CHUNK_SECONDS = 1e-2
 _FIRST_CHUNK = 32  # iterations of the first chunk, which measures the speed
-_EXCHANGE_SECONDS = 0.04  # shortest time between two exchanges of plans
+_EXCHANGE_SECONDS = 0.2  # shortest time between two exchanges of plans
 _ARRAYS_SECONDS = 3e-5  # time per customer to make the arrays of a large instance
 
 
