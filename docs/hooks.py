@@ -32,7 +32,8 @@ ROOT = Path(__file__).parent.parent
 COMMANDS = "<!-- commands -->"  # in docs/cli.md, replaced by their description
 NAMES = "<!-- names -->"  # in docs/api.md, replaced by the public names
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-_ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):(?=<code>)")  # Sphinx's
+# A role of Sphinx in a docstring, such as :class:`Plan`, after it has become HTML.
+_ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):<code>~?([\w.]+)</code>")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -72,8 +73,19 @@ def on_page_markdown(markdown: str, page: Page, **_others: object) -> str:
 
 
 def on_page_content(html: str, **_others: object) -> str:
-    """Remove the roles of Sphinx, which editors know, from docstrings."""
-    return _ROLE.sub("", html)
+    """Make links of the roles of Sphinx in docstrings, where the site has the name."""
+
+    def link(role: re.Match[str]) -> str:
+        name = role[1]
+        if name in ff.__all__:
+            name = f"fixedfleet.{name}"
+        shown = f"<code>{role[1].rpartition('.')[2]}</code>"
+        if not name.startswith("fixedfleet."):
+            return shown
+        # mkdocs-autorefs makes a link of it if a page describes this name.
+        return f'<autoref optional identifier="{name}">{shown}</autoref>'
+
+    return _ROLE.sub(link, html)
 
 
 def _uri_of(path: str) -> str:

@@ -95,6 +95,16 @@ def test_the_site_has_every_name_and_command(site):
 
 
 @pytest.mark.slow
+def test_names_in_docstrings_lead_to_their_descriptions(site):
+    """``:func:`fixedfleet.files.read``` is a link, and no role of Sphinx is left."""
+    pages = [path.read_text(encoding="utf-8") for path in site.glob("api*.html")]
+    links = re.findall(r'autorefs[^>]*href="([^"#]*#fixedfleet[^"]*)"', "".join(pages))
+    assert len(links) >= 50
+    assert "#fixedfleet.files.read" in links
+    assert not any(":func:<code>" in page or "<autoref" in page for page in pages)
+
+
+@pytest.mark.slow
 def test_the_site_needs_no_other_host(site):
     """No page loads a script, a style, a font or a picture from elsewhere."""
     for path in site.rglob("*.html"):
