@@ -215,6 +215,31 @@ def test_a_change_is_sent_again_after_a_fault_of_the_server(four):
     four.see(".tour").to_have_count(3)
 
 
+def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
+    """While the server cannot keep a change, the browser warns before it is lost."""
+    answer = {"status": 503, "json": {"error": {"message": "the server is busy"}}}
+    four.page.route("**/plans/*/tours", lambda route: route.fulfill(**answer))
+    asked = []
+
+    def stay(dialog):
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    four.page.on("dialog", stay)
+    first = stops(four, 1)[0]
+    four.page.click(f'[aria-label="Move {first}"]')
+    four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
+    with four.page.expect_response(lambda answer: answer.status == 503):
+        four.page.click("#move .primary")
+    four.page.wait_for_timeout(100)
+    four.page.evaluate("() => { location.hash = 'elsewhere'; }")
+    four.page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    with four.page.expect_response(lambda answer: answer.status == 200):
+        four.page.unroute("**/plans/*/tours")  # the change is sent again
+    four.see("#edited").to_contain_text("Changed by you")
+
+
 def test_who_is_taken_out_stays_out_until_added(four):
     """A cancelled customer does not come back when the other tours are planned."""
     first, _ = stops(four, 1)

@@ -43,7 +43,7 @@ def test_a_full_queue_answers_503(make_client, submit, wait_until, monkeypatch):
 
 
 def test_large_documents_are_written_in_another_thread(client, order, monkeypatch):
-    """While a matrix of many customers becomes text, other clients get their answers."""
+    """While a large matrix becomes text, other clients get their answers."""
     threads: dict[str, set[int]] = {"text": set(), "loop": set()}
 
     def noting(name, function):

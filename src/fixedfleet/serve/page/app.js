@@ -96,6 +96,9 @@ function listen() {
   printSheets(printed);
   listenForNames(view);
   window.addEventListener("hashchange", () => location.reload());
+  window.addEventListener("beforeunload", (event) => {
+    if (editor.wouldLose()) event.preventDefault();
+  });
 }
 
 // Customers

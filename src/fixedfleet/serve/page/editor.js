@@ -51,6 +51,7 @@ let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
+let failing = false; // whether the server could not keep the newest tours yet
 let unsaved = null; // {plan, tours, out} that must still be sent to the server
 let report; // see listen
 
@@ -222,6 +223,11 @@ function set(changed) {
   if (!saving) save();
 }
 
+/* Return whether a change is lost if the page is left now. */
+export function wouldLose() {
+  return failing && saving;
+}
+
 // Send one request at a time, and only the newest tours.
 async function save() {
   saving = true;
@@ -239,6 +245,7 @@ async function save() {
     };
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
+      failing = false;
       if (edited === plan && !unsaved) report.onSaved(edited.edited);
     } catch (error) {
       if (edited !== plan) continue;
@@ -248,7 +255,8 @@ async function save() {
       }
       report.onError(error);
       // The server refuses what is wrong. What it could not do now is sent again.
-      if (error.status !== 0 && error.status < 500) continue;
+      failing = error.status === 0 || error.status >= 500;
+      if (!failing) continue;
       await sleep(PAUSE);
       if (edited === plan) unsaved ??= newest;
     }
