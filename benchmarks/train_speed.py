@@ -31,6 +31,7 @@ from fixedfleet.training.training_data import (
     read_labels,
     to_tensors,
 )
+from fixedfleet.version import installed_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +88,7 @@ def measure(
         "peak_GiB": round(peak / 2**30, 2),
         "compile_s": round(compiled, 1),
         "loss": float(stepper.sums[0] / max(1, int(stepper.step_number))),
+        "versions": installed_versions(),
     }
 
 

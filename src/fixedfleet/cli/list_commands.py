@@ -72,7 +72,7 @@ def _training(card: Mapping[str, Any]) -> str:
     facts = {
         "preset": "preset {}, ",
         "labels": f"{labels}, ",
-        "weights": "from the weights of {}, ",
+        "weights": "from the weights of {} (their training is not counted), ",
         "epochs": "{:.0f} epochs, ",
         "minutes": "{:.1f} minutes, ",
     }
