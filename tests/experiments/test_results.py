@@ -15,6 +15,7 @@ from benchmarks import cores, days, lower_bounds
 from experiments import RESULTS, proven
 from experiments.__main__ import main
 from fixedfleet.evaluate import Results, get_set, summarise
+from fixedfleet.evaluate.origin import instance_hash
 from fixedfleet.evaluate.tables import show_mean
 from fixedfleet.files import read_solution_cost
 from fixedfleet.plan import Plan
@@ -177,6 +178,7 @@ def test_reference_plans_have_the_lengths_in_their_rows():
         assert plan.is_feasible(instance)
         assert plan.length(instance) == pytest.approx(row.length)
         assert plan.vehicles == row.vehicles
+        assert row.instance_hash == instance_hash(instance)
 
 
 @pytest.mark.slow
