@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import FrozenInstanceError
 
 import pytest
 
@@ -71,6 +72,23 @@ def test_further_tours_change_nothing_but_the_time(odd, forever):
     *_, helped = bounds(instance, plan, seconds_left=forever, tours=tours)
     assert helped.plan.length(instance) == pytest.approx(alone.plan.length(instance))
     assert helped.proven
+
+
+def test_a_plan_that_costs_nothing_is_found_from_one_of_cost_one(forever):
+    """A gap to a cost of zero is no division by zero, and a bound on it no proof."""
+    instance = ff.Instance(
+        matrix=[[0, 1, 0], [0, 0, 0], [0, 0, 0]], demands=[1, 1], capacity=2, vehicles=2
+    )
+    *_, last = bounds(instance, ff.Plan([[1], [2]]), seconds_left=forever)
+    assert (last.bound, last.proven, last.plan) == (0.0, True, ff.Plan([[2, 1]]))
+
+
+def test_a_bound_cannot_be_changed(square, fake_clock):
+    """What was claimed at one moment stays as it was."""
+    plan = ff.Plan([[1, 3], [2, 4]])
+    (only,) = bounds(square, plan, seconds_left=fake_clock(0))
+    with pytest.raises(FrozenInstanceError):
+        only.proven = True
 
 
 def test_a_wrong_plan_is_refused(square, forever):

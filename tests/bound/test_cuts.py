@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.bound.capacity_cuts import crossings, find_capacity_cuts
+from fixedfleet.bound.capacity_cuts import (
+    CapacityCut,
+    crossings,
+    find_capacity_cuts,
+)
 from fixedfleet.bound.master import Master, pad
 from fixedfleet.bound.subset_rows import (
     SubsetRow,
@@ -153,3 +157,32 @@ def test_a_cut_is_added_once_and_its_memory_grows(make_instance):
     assert master.add_cuts(second) == 1
     assert len(master.cuts) == 1
     assert np.flatnonzero(master.cuts[0].memory).tolist() == [1, 2, 3, 5, 6]
+
+
+def test_a_cut_whose_memory_grows_is_in_the_linear_program(make_instance):
+    """The coefficients of routes follow the memory, as if the cut were new."""
+    instance = make_instance(n=8, seed=3)
+    whole = make_whole(instance, ff.assess_fleet(instance).packing, 0.0)
+    routes = [(1, 5, 2), (2, 6, 3), (1, 3)]
+    small = SubsetRow((1, 2, 3), np.isin(np.arange(9), [1, 2, 3]))
+    large = small._replace(memory=np.ones(9, bool))
+    values = []
+    for cuts in ([small], [large], [small, large]):
+        master = Master(whole, 1e3)
+        master.add_routes(routes)
+        for cut in cuts:
+            master.add_cuts([cut])
+        values.append(master.solve().value)
+    assert values[0] < values[1] == pytest.approx(values[2])
+
+
+def test_an_artificial_tour_enters_and_leaves_a_set(square):
+    """A capacity cut costs nothing if each of its customers has a tour of its own."""
+    whole = make_whole(square, ff.Plan([[1, 2], [3, 4]]), 0.0)
+    master = Master(whole, 1e3)
+    master.add_routes([(3, 4)])
+    before = master.solve().value
+    inside = np.isin(np.arange(5), [1, 2])
+    assert master.add_cuts([CapacityCut(inside, 2)]) == 1
+    assert master.solve().value == pytest.approx(before)
+    assert master.artificial() == pytest.approx(2)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations, permutations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.bound import pricing
 from fixedfleet.bound.enumeration import Room, enumerate_routes
 from fixedfleet.bound.joining import find_passable
 from fixedfleet.bound.labelling import EXACT, FORBIDDEN, lowest_bit
 from fixedfleet.bound.master import DUAL_UNIT, Master, pad
-from fixedfleet.bound.pricing import OutOfTimeError, Pricer
+from fixedfleet.bound.pricing import OutOfTimeError, Pricer, TooManyLabelsError
 from fixedfleet.bound.root import Root
-from fixedfleet.bound.route_pool import walk
+from fixedfleet.bound.route_pool import RoutePool, walk
 from fixedfleet.bound.subset_rows import SubsetRow
 from fixedfleet.bound.whole_instance import make_whole
 
@@ -88,6 +91,17 @@ def test_both_ways_of_pricing_agree(root):
     assert cuts > 0  # there were subset-row cuts
 
 
+def test_each_priced_route_has_a_customer_that_few_others_have(root):
+    """A route is left out if all its customers are in a fifth of the routes already."""
+    reduced = root.pricer.reduce(root.master.cuts, root.master.solution.duals)
+    routes = root.pricer.price(reduced, EXACT, FORBIDDEN // 4, 40).routes
+    seen = Counter()
+    for route in routes:
+        assert min(seen[customer] for customer in route) < 8
+        seen.update(route)
+    assert max(seen.values()) > 8
+
+
 def test_arcs_are_forbidden_if_all_their_routes_cost_too_much(root):
     """Labels that are left out for their cost change nothing."""
     pricer, whole = root.pricer, root.master.whole
@@ -115,6 +129,23 @@ def test_reduced_costs_are_costs_less_duals(root):
     table[:, root.master.whole.size - 1] = 0  # the fleet's dual is not in them
     walked = walk(root.pricer.reduce(root.master.cuts, duals).graph, rows)
     assert np.allclose(walked / DUAL_UNIT, costs / DUAL_UNIT - table @ duals, atol=1e-6)
+
+
+def test_more_cuts_than_a_word_has_bits_are_counted(root):
+    """The reduced cost of a route is right with over 64 cuts of each divisor."""
+    whole, rows = root.master.whole, pad(root.master.routes)
+    master = Master(whole, 1e3)
+    master.add_cuts(draw_cuts(whole, 300))
+    thirds = sum(cut.divisor == 3 for cut in master.cuts)
+    assert min(thirds, len(master.cuts) - thirds) > 64
+    rng = np.random.default_rng(4)
+    duals = -rng.integers(0, 3000, whole.size + len(master.cuts)) / 1000
+    table = master._coefficients(rows)
+    table[:, whole.size - 1] = 0  # the fleet's dual is not in reduced costs
+    costs = whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1) / DUAL_UNIT
+    pricer = Pricer(whole, root.pricer.seconds_left)
+    walked = walk(pricer.reduce(master.cuts, duals).graph, rows)
+    assert np.allclose(walked / DUAL_UNIT, costs - table @ duals, atol=1e-6)
 
 
 def test_the_clock_is_looked_at_inside_the_labels(make_instance, fake_clock):
@@ -192,6 +223,32 @@ def test_a_small_room_ends_the_enumeration(odd, forever):
     labels = pricer.labels(reduced.backward, whole.limit)
     for room in (Room(9, 999), Room(999, 9)):
         assert enumerate_routes(pricer, reduced, labels, FORBIDDEN // 2, room) is None
+
+
+def test_arrays_of_labels_grow_up_to_a_limit(odd, forever, monkeypatch):
+    """Full arrays are enlarged without a change of the result, but not for ever."""
+    instance, plan, _ = odd(4)
+    whole = make_whole(instance, plan, 0.0)
+    found = []
+    for room in ((1 << 15, 1 << 9), (16, 1)):
+        pricer = Pricer(whole, forever)
+        pricer._room = room
+        reduced = pricer.reduce([], np.full(whole.size, 1.0))
+        found.append(pricer.price(reduced, EXACT, FORBIDDEN // 4, 5))
+    assert pricer._room > (16, 1)
+    assert found[0] == found[1]
+    monkeypatch.setattr(pricing, "_MOST_LABELS", 1)
+    pricer._room = 16, 1
+    with pytest.raises(TooManyLabelsError):
+        pricer.price(reduced, EXACT, FORBIDDEN // 4, 5)
+
+
+def test_branching_begins_with_the_most_divided_pair():
+    """Pairs of customers come by how close to one half their common share is."""
+    shares = {(1, 2): 0.9, (1, 3): 0.4, (2, 4): 0.7, (3, 4): 1.0}
+    master = SimpleNamespace(support=lambda: (list(shares), list(shares.values())))
+    pool = SimpleNamespace(_whole=SimpleNamespace(size=5))
+    assert RoutePool._pairs(pool, master) == [(1, 3), (2, 4), (1, 2)]
 
 
 def test_the_lowest_bit_of_a_word():

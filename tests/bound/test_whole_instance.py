@@ -78,4 +78,9 @@ def test_crowded_neighbourhoods_become_smaller():
     costs = np.full((200, 200), 5)
     costs[:, 1] = costs[1] = 1
     near = make_neighbourhoods(costs, 100)
-    assert 1 <= (near.blocked[1:] > 0).sum(axis=1).max() <= 64
+    members = near.blocked[1:] > 0
+    assert 1 <= members.sum(axis=1).max() <= 64
+    assert near.own[1:].all()
+    assert near.own.max() == 1 << 63  # the last bit is used
+    for row in members:
+        assert len({*near.own[row].tolist()}) == row.sum()

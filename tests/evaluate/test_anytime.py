@@ -49,6 +49,18 @@ def test_lengths_of_one_set_are_drawn_without_references(rows, fakes, ax):
         plot_anytime([], ax)
 
 
+def test_a_line_names_its_set_only_among_several(rows, fakes, ax):
+    """With two sets, each line has the names of its method and of its set."""
+    sets = [fakes.make_set(1, name=name, reference={"a": 8.0}) for name in "pq"]
+    found = [summaries(rows, one) for one in sets]
+    plot_anytime([*found[0], *found[1]], ax)
+    labels = {one.get_label() for one in ax.containers}
+    assert labels == {"slow, p", "quick, p", "slow, q", "quick, q"}
+    ax.clear()
+    plot_anytime(found[1], ax)
+    assert {one.get_label() for one in ax.containers} == {"slow", "quick"}
+
+
 def test_a_gap_of_zero_has_no_logarithm(make_row, fakes, ax):
     """If a method reaches the reference, gaps are drawn on a linear axis."""
     found = summaries([make_row()], fakes.make_set(1, reference={"a": 8.0}))

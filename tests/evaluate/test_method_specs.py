@@ -169,6 +169,13 @@ def test_a_start_of_ones_own_has_a_name_and_options(registered, two):
         get_method("one_tour:forwards=yes")
 
 
+def test_a_start_of_ones_own_takes_many_instances_on_a_gpu(registered, monkeypatch):
+    """If it does not say how many, it takes one per call, and 500 on a GPU."""
+    assert get_method("one_tour").batch == 1
+    monkeypatch.setattr(OneTour, "on_gpu", True)
+    assert get_method("one_tour").batch == 500
+
+
 def test_a_method_is_found_in_a_file(fakes, two):
     """A class in a file of one's own is named as file.py:Name, with its options."""
     file = fakes.__file__

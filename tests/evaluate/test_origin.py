@@ -11,6 +11,7 @@ from fixedfleet import version
 from fixedfleet.errors import InputError
 from fixedfleet.evaluate import Method, Results, evaluate, get_method
 from fixedfleet.evaluate.origin import (
+    describe_mix,
     digest,
     instance_hash,
     made_with,
@@ -191,7 +192,16 @@ def test_rows_of_other_versions_count_and_are_told(fakes, tmp_path, caplog, make
     done = evaluate([letters], ["packing"], [], path, processes=1)
     assert (done.new, done.found) == (0, 2)
     assert f"than fixedfleet {own_version()}: 0.0.1, unknown" in caplog.text
+    assert "will be repeated" not in caplog.text
     assert "2 rows in the file do not record their instance's data" in caplog.text
+
+
+@pytest.mark.parametrize("untold", [0, 1, 3])
+def test_rows_without_the_hash_of_their_instance_are_counted(make_row, untold):
+    """The sentence says exactly how many rows lack the hash; none means no sentence."""
+    rows = [make_row(instance_hash="ba022f36")] * 2 + [make_row()] * untold
+    said = f"{untold} rows in the file do not record their instance's data"
+    assert describe_mix((row, row) for row in rows) == [said] * (untold > 0)
 
 
 def test_a_checkout_is_told_by_its_commit(tmp_path, monkeypatch):

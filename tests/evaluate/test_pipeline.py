@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import get_method, get_set
+from fixedfleet.evaluate import get_method, get_set, pipeline
 from fixedfleet.evaluate.starts import NetworkStart
 from fixedfleet.solving.solve_batch import solve_batch
 
@@ -202,6 +205,35 @@ def test_with_the_guarantee_the_starter_plans_for_the_wider_fleet(
     assert fleets == [ff.assess_fleet(tight).upper_bound]
     assert answer.plan.is_feasible(tight.with_vehicles(fleets[0]))
     assert not answer.trace or answer.trace[-1][1] > 0
+
+
+def test_the_verdict_on_the_fleet_takes_a_quarter_of_the_time(two, monkeypatch):
+    """With the guarantee, most of the time limit is left for the search."""
+    limits = []
+
+    def assess(instance, time_limit):
+        limits.append(time_limit)
+        return ff.assess_fleet(instance)
+
+    monkeypatch.setattr(pipeline, "assess_fleet", assess)
+    get_method("sweep+ruin_recreate:guarantee=yes").solve(two[:1], time_limit=0.08)
+    assert limits == [0.02]
+
+
+def test_the_search_has_the_time_that_the_start_leaves(two, monkeypatch):
+    """Start and search together take the time limit."""
+    clock = itertools.count(10.0, 0.75)  # each look at the clock is 0.75 s later
+    limits = []
+
+    def search(instance, time_limit, **options):
+        limits.append(time_limit)
+        return ff.solve(instance, 0.01, **options)
+
+    times = SimpleNamespace(perf_counter=lambda: next(clock))
+    monkeypatch.setattr(pipeline, "time", times)
+    monkeypatch.setattr(pipeline, "solve", search)
+    get_method("sweep+ruin_recreate").solve(two[:1], time_limit=2.0)
+    assert limits == [1.25]
 
 
 def test_a_method_that_proves_reports_its_lower_bound(two):

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.evaluate import Results
+from fixedfleet.evaluate import Results, Row
 from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.rows import make_header
 
@@ -41,6 +41,14 @@ def test_compressed_rows_are_read_but_not_appended_to(make_row, tmp_path):
     assert Results(packed).rows() == plain.rows()
     with pytest.raises(ff.InputError, match="is compressed: choose another file"):
         Results(packed).append(make_row(seed=1))
+
+
+def test_a_row_without_results_has_no_plan():
+    """Unless it is said, nobody is served, and nothing is within the fleet."""
+    limits = {"time_limit": 1.0, "iterations": None, "seed": 0}
+    sizes = {"customers": 4, "fleet": 2, "vehicle_cost": 10.0, "floor": 2}
+    row = Row(set="some", instance="a", method="fake", **limits, **sizes)
+    assert (row.served, row.within, row.length, row.cost) == (False, False, None, None)
 
 
 def test_the_set_is_no_part_of_the_key(make_row):

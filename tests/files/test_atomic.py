@@ -74,3 +74,16 @@ def test_text_that_is_no_text(tmp_path):
     with pytest.raises(InputError, match="half a character"):
         atomic.write_text(tmp_path / "x.txt", "a\ud800b")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_block_that_is_exclusive_holds_a_lock_until_it_ends(tmp_path):
+    """Meanwhile nobody else gets the lock beside the file."""
+    pytest.importorskip("fcntl", reason="Windows locks nothing")
+    path = tmp_path / "x.json"
+    with open(tmp_path / ".x.json.lock", "ab") as other:
+        with (
+            atomic.exclusive(path),
+            pytest.raises(InputError, match="it is in use"),
+        ):
+            atomic.lock(other, "it is in use")
+        atomic.lock(other, "it is in use")

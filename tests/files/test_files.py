@@ -259,6 +259,33 @@ def test_a_file_is_measured_before_it_is_read(
         reader(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("reader", "name", "megabytes"),
+    [
+        (read, "x.csv", 256),
+        (read, "x.vrp", 256),
+        (read, "x.json", 256),
+        (read_plan, "x.sol", 256),
+        (read_batch, "x.pkl", 2000),
+        (read_batch, "x.txt", 2000),
+    ],
+)
+def test_a_file_may_have_the_largest_size_but_no_byte_more(
+    reader, name, megabytes, tmp_path, monkeypatch
+):
+    """The largest file is read, and the refusal of a larger one says the limit."""
+    path = tmp_path / name
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b" ")
+    for more, said in (
+        (0, "the file is empty"),
+        (1, f"and at most {megabytes:,} MB are read"),
+    ):
+        with open(path, "wb") as file:
+            file.truncate(megabytes * 10**6 + more)  # sparse
+        with pytest.raises(InputError, match=said):
+            reader(path)
+
+
 def test_doubtful_data_is_logged(tmp_path, caplog):
     """Reading a file warns about doubtful rows, also in a program of one's own."""
     (tmp_path / "x.csv").write_text("x,y,demand,name\n0,0,,hub\n1,1,0,Ada\n")

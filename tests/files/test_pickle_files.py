@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fixedfleet import InputError
-from fixedfleet.files import read_batch
+from fixedfleet.files import pickle_files, read_batch
 
 ENTRY = ([0.5, 0.25], [[0.1, 0.2], [0.3, 0.4]], [3, 7], 30.0)
 
@@ -41,6 +41,13 @@ def test_a_test_set_of_any_protocol(load, protocol):
 def test_the_callers_capacity_wins(load):
     """The caller's capacity replaces the file's."""
     assert load([ENTRY], capacity=50).capacity.tolist() == [50]
+
+
+@pytest.mark.parametrize(("capacity", "plain"), [(2**63 - 1, True), (2**63, False)])
+def test_integers_of_eight_bytes_are_the_longest_plain_ones(capacity, plain):
+    """A pickle with a longer integer is left to the unpickler that is in Python."""
+    data = pickle.dumps([(*ENTRY[:3], capacity)], protocol=4)
+    assert (not pickle_files._PLAIN.sub(b"", data)) == plain
 
 
 class Harm:

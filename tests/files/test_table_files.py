@@ -86,6 +86,21 @@ def test_degrees_mean_great_circle_distances(load, header):
     assert instance.distances[0, 1] == pytest.approx(504, abs=1)  # Berlin to Munich
 
 
+@pytest.mark.parametrize("by_road", [False, True])
+def test_roads_to_come_keep_the_windows_between_degrees(load, by_road):
+    """Until there are roads, a speed is assumed; between plain points there is none."""
+    rows = ",demand,from,to\n51,13,0,,\n51.1,13.1,1,08:00,12:00\n"
+    degrees, notes = load(f"lat,lon{rows}", by_road=by_road)
+    plain, _ = load(f"x,y{rows}", by_road=by_road)
+    assert (plain.windows, plain.speed) == (None, None)
+    if by_road:
+        assert degrees.windows.tolist() == [[480, 720]]
+        assert 60 * degrees.speed == pytest.approx(40)
+        assert not any("km/h" in note for note in notes)
+    else:
+        assert (degrees.windows, degrees.speed) == (None, None)
+
+
 def test_a_column_of_crosses_is_no_coordinate(load):
     """Beside latitude and longitude, x and y are columns that travel along."""
     text = "lat,lon,demand,X,y\n52.5,13.4,,,1\n48.1,11.5,1,x,2\n"

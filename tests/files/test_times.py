@@ -98,6 +98,14 @@ def test_a_written_time_is_read_again(minutes):
     assert parse_time(format_time(minutes), "to") == minutes
 
 
+@pytest.mark.parametrize(
+    ("minutes", "text"), [(1500, "25:00"), (2880, "48:00"), (2881, "2881.0")]
+)
+def test_clocks_go_on_for_two_days(minutes, text):
+    """A time after midnight is still written as on a clock, up to 48:00."""
+    assert format_time(minutes) == text
+
+
 def test_a_time_that_would_be_read_as_an_hour_is_not_written():
     """7.5 minutes after midnight has no clock time, and 7.5 is an hour."""
     with pytest.raises(InputError, match=r"cannot hold the time 7\.5"):

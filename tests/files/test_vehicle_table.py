@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.files import ReadOptions, parse, read_vehicle_types
+from fixedfleet.files import ReadOptions, gpx_files, parse, read_vehicle_types
 from fixedfleet.files.excel import format_excel
 from fixedfleet.files.table import format_csv
 from fixedfleet.files.vehicle_table import parse_vehicle_types, vehicle_rows
@@ -75,6 +77,15 @@ def test_a_fleet_that_is_written_is_read_again():
     rows = vehicle_rows(types)
     assert parse_vehicle_types(format_csv(rows))[0] == types
     assert parse_vehicle_types(format_excel(rows))[0] == types
+
+
+def test_a_vehicle_without_a_shift_has_a_cell_for_each_heading():
+    """Its two cells of the shift are empty, and it is read again without a shift."""
+    types = [ff.VehicleType(name="van", count=2, capacity=9)]
+    heading, row = vehicle_rows(types)
+    assert row == ["van", 2, 9, 0.0, 1.0, "", ""]
+    assert len(row) == len(heading)
+    assert list(parse_vehicle_types(format_csv([heading, row]))[0]) == types
 
 
 @pytest.mark.parametrize(
@@ -244,6 +255,14 @@ def test_routes_for_navigation_have_the_names_of_vehicles(tmp_path):
     text = (tmp_path / "p.gpx").read_text()
     assert "<rte><name>Tour 1, small</name>" in text
     assert "<rte><name>Tour 2, large</name>" in text
+
+
+def test_names_that_are_given_replace_those_of_vehicle_types():
+    """A tour without a given name then has its number alone."""
+    instance = parse(format_excel(STOPS, {"vehicles": VANS})).instance
+    plan = ff.Plan([[2], [1, 3]], [0, 1])
+    text = gpx_files.format_plan(plan, instance, ["Emil", ""])
+    assert re.findall("<rte><name>(.*?)</name>", text) == ["Emil", "Tour 2"]
 
 
 def test_a_plan_as_a_table_has_vehicles_and_times():

@@ -95,7 +95,7 @@ def test_a_day_is_timed_by_road(osrm, day, tmp_path, monkeypatch, capsys):
     files = ["--roads", osrm, "--output", str(output)]
     assert main(["solve", str(path), *options, *files]) == 0
     said = capsys.readouterr()
-    assert "not considered" not in said.err and "km/h" not in said.out
+    assert "consider" not in said.err and "km/h" not in said.out
     plan = ff.read_plan(output)
     by_road = ff.with_roads(
         ff.read(path, vehicles=2, capacity=4, speed=1, shift=(480, 570)), osrm

@@ -142,7 +142,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     demands = [rows.demands[i] or 0.0 for i in order[1:]]
     places = [rows.points[i] for i in order]
     table = table.only(order)
-    times = _Times(table, options)
+    times = _Times(table, options, metric)
     depot_name, *names = table.column("name").shown
     numbered = [name or str(i) for i, name in enumerate(names, 1)]
     comments = table.comments
@@ -499,7 +499,8 @@ class _Times:
     """
     The service times, time windows and priorities in a table with the depot first.
 
-    Without a speed, times are not read. Their columns are kept as further columns, and
+    Times are read if there is a speed, or if roads between latitudes and longitudes
+    will give travel times. Otherwise their columns are kept as further columns, and
     a :class:`Doubt` warns about them. A cell that cannot be read is treated like an
     empty one, and a doubt says so.
 
@@ -507,7 +508,7 @@ class _Times:
     columns that they were read from.
     """
 
-    def __init__(self, table: Table, options: ReadOptions) -> None:
+    def __init__(self, table: Table, options: ReadOptions, metric: Metric) -> None:
         self.table = table
         self.doubts: list[Doubt] = []
         self.fields: dict[str, Any] = {}
@@ -515,7 +516,8 @@ class _Times:
         if self._is_filled("priority"):
             self._take(["priority"], "priorities", self._priority)
         speed = table.comments.get("speed")
-        if speed is None and options.speed is None:
+        by_road = options.by_road and metric == "great_circle"
+        if speed is None and options.speed is None and not by_road:
             self._warn_about_times()
             return
         if speed is not None:
