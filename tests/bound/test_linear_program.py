@@ -59,6 +59,41 @@ def test_costs_of_the_first_columns_can_be_changed(program):
     assert program.solve().value == pytest.approx(4.0)
 
 
+def test_columns_can_be_required_to_be_zero(program, monkeypatch):
+    """Without y, all is x; then y is allowed again. A new solver knows it, too."""
+    basis = (program.solve(), program.basis)[1]
+    program.set_to_zero(np.array([False, True]), basis)
+    assert program.solve().columns == pytest.approx([4.0, 0.0])
+    program.add_columns(np.array([2.5]), entries((0, 2, 1)))
+    monkeypatch.setattr(program, "_solver", program._new_solver())
+    assert program.solve().columns == pytest.approx([0.0, 0.0, 4.0])
+    program.set_to_zero(np.array([False, False, True]), basis)
+    assert program.solve().columns == pytest.approx([1.0, 3.0, 0.0])
+
+
+def test_a_program_is_solved_from_its_basis(monkeypatch):
+    """If nothing has changed, no iteration is needed, also if there are many rows."""
+    size = 200
+    program = LinearProgram()
+    sums = np.arange(size, 0.0, -1)  # of all columns from the row's number on
+    program.add_rows(sums, sums)
+    rows, columns = np.triu_indices(size)
+    program.add_columns(np.ones(size), Entries(rows, columns, np.ones(len(rows))))
+    first = program.solve()
+    program.set_to_zero(np.zeros(size, bool), program.basis)
+    results = []
+    inner = program._solver
+
+    class Watched:
+        def solve(self, *arguments):
+            results.append(inner.solve(*arguments))
+            return results[-1]
+
+    monkeypatch.setattr(program, "_solver", Watched())
+    assert program.solve().value == pytest.approx(first.value)
+    assert results[0].solve_stats.simplex_iterations == 0
+
+
 def test_a_solver_that_fails_is_replaced(program, monkeypatch):
     """If GLOP gives up, the same program is given to a new solver."""
     program.solve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from fixedfleet.errors import require
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Basis = tuple[NDArray[np.int64], NDArray[np.int64]]  # GLOP's ids: rows, columns
 
 __all__ = ["Entries", "LinearProgram", "Solution"]
 
@@ -68,6 +71,7 @@ class LinearProgram:
         # The ids of rows and columns in GLOP. Ids of deleted ones are not used again.
         self._rows = self._columns = np.zeros(0, np.int64)
         self._lower, self._upper, self._costs = (np.zeros(0) for _ in range(3))
+        self._zero = np.zeros(0, bool)  # whether a column must be 0
         self._entries: list[Entries] = []  # all entries ever added, by GLOP's ids
         # The basis of the last solution, by GLOP's ids. GLOP continues from it by
         # itself if only columns have been added.
@@ -117,6 +121,7 @@ class LinearProgram:
         born = len(self._costs) + np.arange(len(costs))
         self._columns = np.append(self._columns, born)
         self._costs = np.append(self._costs, costs)
+        self._zero = np.append(self._zero, np.zeros(len(costs), bool))
         update = self._updates.ModelUpdateProto()
         objective = update.objective_updates.linear_coefficients
         self._fill_columns(update.new_variables, objective, born)
@@ -130,6 +135,30 @@ class LinearProgram:
         objective.ids.extend(self._columns[: len(costs)])
         objective.values.extend(costs)
         self._apply(update)
+
+    @property
+    def basis(self) -> Basis:
+        """The basis of the last solution."""
+        return self._basic_rows, self._basic_columns
+
+    def set_to_zero(self, which: NDArray[np.bool_], basis: Basis) -> None:
+        """
+        Require that the columns of a mask are 0, and no longer that others are.
+
+        The next run of GLOP starts from ``basis``, an earlier one of this program.
+        """
+        self._basic_rows, self._basic_columns = basis
+        changed = self._columns[which != self._zero[self._columns]]
+        self._zero[self._columns] = which
+        update = self._updates.ModelUpdateProto()
+        update.variable_updates.upper_bounds.ids.extend(changed)
+        update.variable_updates.upper_bounds.values.extend(self._most(changed))
+        self._basis_needed = True
+        self._apply(update)
+
+    def _most(self, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the upper bounds of columns, by GLOP's ids."""
+        return np.where(self._zero[columns], 0.0, np.inf)
 
     def change(self, entries: Entries) -> None:
         """Set coefficients in rows and columns that exist already."""
@@ -170,6 +199,9 @@ class LinearProgram:
         settings = self._parameters.SolveParametersProto(
             presolve=presolve, scaling="EMPHASIS_OFF", threads=1
         )
+        # GLOP rejects a basis if an upper bound on its condition number exceeds this
+        # threshold. This bound is far too large for the bases of hundreds of rows.
+        settings.glop.initial_condition_number_threshold = sys.float_info.max
         start = self._starts.ModelSolveParametersProto()
         if self._basis_needed and presolve == "EMPHASIS_OFF" and self._has_basis():
             settings.lp_algorithm = self._parameters.LP_ALGORITHM_DUAL_SIMPLEX
@@ -226,7 +258,7 @@ class LinearProgram:
     ) -> None:
         message.ids.extend(columns)
         message.lower_bounds.extend(np.zeros(len(columns)))
-        message.upper_bounds.extend(np.full(len(columns), np.inf))
+        message.upper_bounds.extend(self._most(columns))
         message.integers.extend([False] * len(columns))
         objective.ids.extend(columns)
         objective.values.extend(self._costs[columns])

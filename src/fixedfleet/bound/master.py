@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fixedfleet.bound.linear_program import Solution
+    from fixedfleet.bound.linear_program import Basis, Solution
     from fixedfleet.bound.whole_instance import WholeInstance
 
     Cut = CapacityCut | SubsetRow
@@ -98,6 +98,25 @@ class Master:
         """Set the cost of every artificial column."""
         self._program.change_costs(np.full(self.whole.size - 1, penalty))
 
+    @property
+    def basis(self) -> Basis:
+        """The basis of the last solution, for :meth:`forbid`."""
+        return self._program.basis
+
+    def forbid(self, which: NDArray[np.bool_], basis: Basis) -> None:
+        """
+        Do not use the routes of a mask, and allow all others again.
+
+        ``basis`` is the one that the next solution starts from.
+        """
+        artificial = np.zeros(self.whole.size - 1, bool)
+        self._program.set_to_zero(np.append(artificial, which), basis)
+
+    def _route_costs(self, rows: NDArray[np.int16]) -> NDArray[np.float64]:
+        """Return the cost of each route in the program; rows as in :func:`pad`."""
+        costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1) / DUAL_UNIT
+        return np.asarray(costs)
+
     def add_routes(self, routes: Iterable[Route]) -> int:
         """Add routes, except those that exist already; return how many are new."""
         fresh = []
@@ -108,10 +127,9 @@ class Master:
                 fresh.append(key)
         if fresh:
             rows = pad(fresh)
-            costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1)
             first = self._program.num_columns
             self._program.add_columns(
-                costs / DUAL_UNIT, _entries(self._coefficients(rows), first)
+                self._route_costs(rows), _entries(self._coefficients(rows), first)
             )
             self.routes.extend(fresh)
         return len(fresh)
@@ -137,8 +155,8 @@ class Master:
         if len(self.routes) < 2 * most:
             return
         rows = pad(self.routes)
-        costs = self.whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1) / DUAL_UNIT
-        reduced = costs - self._coefficients(rows) @ self.solution.duals
+        reduced = self._route_costs(rows)
+        reduced -= self._coefficients(rows) @ self.solution.duals
         kept = reduced < max(np.partition(reduced, most)[most], _EPSILON)
         self.keep_routes(kept)
 

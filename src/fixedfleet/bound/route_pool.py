@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fixedfleet.bound.labelling import Graph, count_visit
-from fixedfleet.bound.master import DUAL_UNIT, Master
+from fixedfleet.bound.master import DUAL_UNIT, Master, pad
 from fixedfleet.bound.pricing import OutOfTimeError
 from fixedfleet.bound.subset_rows import SubsetRow
 from fixedfleet.compiling import compiled
@@ -154,7 +154,7 @@ class RoutePool:
         if node.bound > self._goal:
             return []
         if pairs:
-            return self._strongest(node, pairs)
+            return self._strongest(node, master, pairs)
         routes, _ = master.support()
         cost = self._whole.cost_of(routes)
         if master.artificial() > 1e-6 or cost > self._goal:
@@ -178,6 +178,8 @@ class RoutePool:
         for number in range(rounds):
             before = node.bound
             self._price(node, master)
+            # Not while pricing, which could delete and add the same routes forever.
+            master.purge(_KEPT * self._whole.size)
             if node.bound > self._goal:
                 break
             little = node.bound - before < _GAIN * self._goal
@@ -212,8 +214,6 @@ class RoutePool:
             entering = entering[np.argsort(costs[entering], kind="stable")]
             if not master.add_routes(_tours(node.routes[entering[:_ENTERING]])):
                 break
-        # Not inside the loop, which could delete and add the same routes forever.
-        master.purge(_KEPT * self._whole.size)
         node.bound = max(node.bound, bound)
         spare = self._pricer.spare(reduced, least, self._goal)
         kept = costs <= spare
@@ -237,28 +237,32 @@ class RoutePool:
         order = np.argsort(np.abs(shares - 0.5), kind="stable")
         return [(int(i), int(j)) for i, j in pairs[order[:_CANDIDATES]]]
 
-    def _strongest(self, node: Node, pairs: list[tuple[int, int]]) -> list[Node]:
+    def _strongest(
+        self, node: Node, master: Master, pairs: list[tuple[int, int]]
+    ) -> list[Node]:
         """
         Try to branch on each pair; return the two branches that raise the bounds most.
 
-        A branch whose bound exceeds the goal is left out.
+        A branch whose bound exceeds the goal is left out. ``master`` is the solved
+        linear program of the node. It serves all branches, because a new program would
+        start without a basis.
         """
-        best, chosen = -1.0, [node]
+        best, chosen, basis = -1.0, [node], master.basis
         for i, j in pairs:
-            has_i = (node.routes == i).any(axis=1)
-            has_j = (node.routes == j).any(axis=1)
-            branches = [
-                Node(
+            branches = []
+            allowed = _allowed(node.routes, i, j)
+            for side, kept in enumerate(allowed):
+                branch = Node(
                     node.bound,
                     next(self._numbers),
                     node.routes[kept],
                     node.first[kept],
                     node.cuts,
                 )
-                for kept in (has_i == has_j, ~(has_i & has_j))
-            ]
-            for branch in branches:
-                self._tighten(branch, 1)
+                forbidden = ~_allowed(pad(master.routes), i, j)[side]
+                master.forbid(forbidden, basis)
+                self._price(branch, master)
+                branches.append(branch)
             gains = [min(b.bound, self._goal + 1) - node.bound for b in branches]
             score = max(min(gains), 1) * float(max(*gains, 1))
             if score > best:
@@ -266,6 +270,19 @@ class RoutePool:
             if min(branch.bound for branch in branches) > self._goal:
                 break
         return [branch for branch in chosen if branch.bound <= self._goal]
+
+
+def _allowed(
+    routes: NDArray[np.int16], i: int, j: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """
+    Return two masks of routes, which have one branch on the customers i and j each.
+
+    The first has the routes that serve both or neither; the second, those that do not
+    serve both.
+    """
+    has_i, has_j = ((routes == customer).any(axis=1) for customer in (i, j))
+    return has_i == has_j, ~(has_i & has_j)
 
 
 def _tours(rows: NDArray[np.int16]) -> list[Route]:
