@@ -66,6 +66,14 @@ def test_a_seed_is_one_that_numpy_takes(seed):
         check_seed(seed)
 
 
+@pytest.mark.parametrize("cost", [0, 0.5, 1e6])
+def test_a_vehicle_may_cost_nothing_or_any_amount(cost):
+    """The fixed cost of a vehicle is a number from 0; below it is refused."""
+    assert check_vehicle_cost(cost) == cost
+    with pytest.raises(InputError, match=r"vehicle cost is .*, not a number of at l"):
+        check_vehicle_cost(-0.5 - cost)
+
+
 def test_arrays_have_the_shape_that_is_asked_for():
     """A letter stands for any size; text and gaps are no numbers."""
     assert check_array("points", [[1, 2], [3, 4]], ("B", 2)).dtype == np.float64

@@ -123,6 +123,15 @@ def test_clocks_that_differ_are_told(fakes, make_row, cpu, said):
     assert ("processor seconds" in to_markdown([summary])) == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "cpu", "differ"),
+    [(10, 11, False), (10, 9, False), (10, 11.1, True), (0.01, 0.1, True)],
+)
+def test_clocks_that_differ_by_a_tenth_are_not_told(make_row, seconds, cpu, differ):
+    """Only more than a tenth of the wall time counts, in runs of 0.01 s or more."""
+    assert bool(describe_clocks([make_row(seconds=seconds, cpu_seconds=cpu)])) == differ
+
+
 def test_a_reference_of_nothing_has_no_gap(fakes, make_row):
     """If all customers are at the depot, there is no percentage above the reference."""
     at_depot = fakes.make_set(1, reference={"a": 0.0})

@@ -7,6 +7,7 @@ import io
 import json
 import socket
 import time
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -365,9 +366,9 @@ def test_a_body_that_is_too_long_is_refused(client, monkeypatch):
 
     answer = client.post("/instances", content=pieces(), headers=kind)
     assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
-    monkeypatch.setattr(bodies, "MAX_BODY", 2_000_000)
-    answer = client.post("/instances", content=b"x" * 2_000_001, headers=kind)
-    assert "more than 2 MB" in answer.json()["error"]
+    monkeypatch.setattr(bodies, "MAX_BODY", 1_000_000)
+    answer = client.post("/instances", content=b"x" * 1_000_001, headers=kind)
+    assert "more than 1 MB" in answer.json()["error"]
     assert "fixedfleet solve" in answer.json()["error"]
     assert client.get("/health").status_code == 200
 
@@ -386,6 +387,14 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(client, monkeypatch):
             answer += piece
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"did not arrive" in answer
+
+
+def test_the_documentation_says_how_long_and_large_a_body_may_be():
+    """The seconds and bytes are those of the page about the service."""
+    said = f"more than {bodies.BODY_SECONDS:g} s, or is longer than 8 MB"
+    page = Path(__file__).parents[2] / "docs" / "service.md"
+    assert said in page.read_text(encoding="utf-8")
+    assert bodies.MAX_BODY == 8_000_000
 
 
 def test_a_client_that_disconnects_is_one_line_in_the_log(caplog):
