@@ -89,6 +89,6 @@ def test_only_more_than_a_rounding_error_is_late():
     """At the last moment a vehicle is in time, also after a sum of many legs."""
     for latest in (0.0, 1.0, 1e6):
         assert not is_late(latest, latest)
-        assert not is_late(latest * (1 + 5e-10), latest)
-        assert is_late(latest * (1 + 2e-9) + 1e-12, latest)
+        assert not is_late(latest * (1 + 9e-10), latest)
+        assert is_late(latest * (1 + 1.1e-9) + 1e-12, latest)
     assert not is_late(1e300, math.inf)

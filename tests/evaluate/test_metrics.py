@@ -166,6 +166,17 @@ def test_summaries_are_by_method_and_limit(letters, make_row):
         summarise(rows, letters)
 
 
+def test_summaries_are_in_order_of_the_limit_on_iterations(letters, make_row):
+    """Fewer iterations come first, and rows of equal limits are one summary."""
+    rows = [make_row(time_limit=None, iterations=n) for n in (300, 20, 1000, 300)]
+    found = summaries(rows, letters)
+    assert [(one.iterations, one.runs) for one in found] == [
+        (20, 1),
+        (300, 2),
+        (1000, 1),
+    ]
+
+
 def test_integrals_are_taken_from_the_traces(letters, make_row):
     """Each summary with a limit has its primal integral, and WRAP against the base."""
     rows = [

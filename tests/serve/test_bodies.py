@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 
 from fixedfleet.serve import bodies
-from fixedfleet.serve.bodies import read_instance
+from fixedfleet.serve.bodies import make_order, read_instance
 from fixedfleet.serve.refusals import ApiError
-from fixedfleet.serve.schema import InstanceRequest, ReadDocument
+from fixedfleet.serve.schema import InstanceRequest, PlanRequest, ReadDocument
 
 VRPLIB = """NAME : tiny-k2
 TYPE : CVRP
@@ -262,6 +262,17 @@ def read(text, most=40):
     """Read a text, of at most so many customers."""
     request = InstanceRequest(text=text)
     return read_instance(request, None, lambda _id: None, most)
+
+
+def test_the_longest_time_limit_of_the_server_is_allowed():
+    """As many seconds as the server allows are accepted, and more are refused."""
+    text = json.dumps(INSTANCE)
+    asked = PlanRequest(text=text, time_limit=5)
+    assert make_order(asked, read(text), 5).request.time_limit == 5
+    with pytest.raises(
+        ApiError, match=r"is 5 s, but this server allows at most 4\.5 s"
+    ):
+        make_order(asked, read(text), 4.5)
 
 
 def test_other_content_types_are_refused(client):
