@@ -20,6 +20,7 @@ from fixedfleet.errors import (
     check_choice,
     check_number,
     check_seed,
+    check_server_url,
     check_settings,
     check_vehicle_cost,
     check_whole,
@@ -64,6 +65,37 @@ def test_a_seed_is_one_that_numpy_takes(seed):
     assert check_seed(2**32 - 1) == 2**32 - 1
     with pytest.raises(InputError, match="seed is"):
         check_seed(seed)
+
+
+@pytest.mark.parametrize("cost", [0, 0.5, 1e6])
+def test_a_vehicle_may_cost_nothing_or_any_amount(cost):
+    """The fixed cost of a vehicle is a number from 0; below it is refused."""
+    assert check_vehicle_cost(cost) == cost
+    with pytest.raises(InputError, match=r"vehicle cost is .*, not a number of at l"):
+        check_vehicle_cost(-0.5 - cost)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://a", "https://a.org:8443/osrm/", "http://[::1]:5000", "http://1.2.3.4"],
+)
+def test_the_address_of_a_server_is_kept_without_a_slash_at_its_end(url):
+    """A server may have a port and a path."""
+    assert check_server_url("roads", url, "a server") == url.rstrip("/")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "localhost:5000", "//a", "ftp://a", "http://", "http:///a", "http://a/?b=c",
+     "http://[::1", "http://a:b", "http://a:65536", "http://a:0"],
+)  # fmt: skip
+def test_what_is_no_address_of_a_server_is_refused(url):
+    """The message repeats the text and says which server it should be."""
+    with pytest.raises(InputError) as caught:
+        check_server_url("roads", url, "a server, such as http://b")
+    said = f"roads {url!r} is not the address of a server, such as http://b"
+    assert str(caught.value) == said
+    assert caught.value.field == "roads"
 
 
 def test_arrays_have_the_shape_that_is_asked_for():

@@ -215,8 +215,12 @@ def check_server_url(what: str, url: str, server: str) -> str:
     the name of the value, and ``server`` says which server it should belong to, with an
     example.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+    try:
+        parts = urlsplit(url)
+        good = bool(parts.hostname) and parts.port != 0 and not parts.query
+    except ValueError:  # an incomplete IPv6 address, or a port that is none
+        good = False
+    if not good or parts.scheme not in ("http", "https"):
         message = f"{what} {url!r} is not the address of {server}"
         raise InputError(message, _field(what))
     return url.rstrip("/")

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.bound import bounds
+from fixedfleet.bound import bounding, bounds
 
 LOOSE = 1 + 1e-12  # sums of floats in another order
 
@@ -95,6 +95,17 @@ def test_a_wrong_plan_is_refused(square, forever):
     """A plan that leaves a customer out is no plan to bound."""
     with pytest.raises(ff.InputError, match="customer 4 missing"):
         bounds(square, ff.Plan([[1, 2], [3]]), seconds_left=forever)
+
+
+def test_an_instance_that_is_too_large_is_refused(square, forever, monkeypatch):
+    """As many customers as the limit says are accepted, one more is not."""
+    plan = ff.Plan([[1, 2], [3, 4]])
+    monkeypatch.setattr(bounding, "_MOST_CUSTOMERS", 4)
+    *_, last = bounds(square, plan, seconds_left=forever)
+    assert last.proven
+    monkeypatch.setattr(bounding, "_MOST_CUSTOMERS", 3)
+    with pytest.raises(ff.InputError, match="at most 3 customers: there are 4"):
+        bounds(square, plan, seconds_left=forever)
 
 
 @pytest.mark.parametrize(

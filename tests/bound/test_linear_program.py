@@ -108,6 +108,22 @@ def test_a_solver_that_fails_is_replaced(program, monkeypatch):
     assert program.solve().columns == pytest.approx([0.0, 0.0, 2.0])
 
 
+def test_a_new_solver_gets_nothing_that_was_deleted(program, monkeypatch):
+    """If GLOP gives up after deletions, the new solver has what is left."""
+    program.add_rows(np.array([5.0]), np.array([np.inf]), entries((2, 0, 1)))  # x ≥ 5
+    program.add_columns(np.array([1.0]), entries((0, 2, 1)))
+    assert program.solve().value == pytest.approx(15.0)
+    program.delete_rows(np.array([False, False, True]))
+    program.delete_columns(np.array([False, False, True]))
+
+    class Broken:
+        def solve(self, *_arguments):
+            raise RuntimeError("numerical trouble")
+
+    monkeypatch.setattr(program, "_solver", Broken())
+    assert program.solve().columns == pytest.approx([1.0, 3.0])
+
+
 def test_a_program_without_solution_is_an_error(program):
     """A program that no solver solves is a RuntimeError, not a wrong bound."""
     program.add_rows(np.array([9.0]), np.array([9.0]), entries((2, 1, 1)))  # y = 9

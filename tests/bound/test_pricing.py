@@ -144,8 +144,19 @@ def test_more_cuts_than_a_word_has_bits_are_counted(root):
     table[:, whole.size - 1] = 0  # the fleet's dual is not in reduced costs
     costs = whole.costs[rows[:, :-1], rows[:, 1:]].sum(axis=1) / DUAL_UNIT
     pricer = Pricer(whole, root.pricer.seconds_left)
-    walked = walk(pricer.reduce(master.cuts, duals).graph, rows)
+    reduced = pricer.reduce(master.cuts, duals)
+    walked = walk(reduced.graph, rows)
     assert np.allclose(walked / DUAL_UNIT, costs - table @ duals, atol=1e-6)
+    # Halves that are joined count as whole routes do. These duals make routes long.
+    duals[: whole.size] = 2 * root.master.solution.duals[: whole.size]
+    reduced = pricer.reduce(master.cuts, duals)
+    priced = pricer.price(reduced, EXACT, FORBIDDEN // 4, 40)
+    labels = pricer.labels(reduced.graph, whole.limit)
+    some = np.flatnonzero(labels.num_settled)
+    least = (labels.settled_cost[some, 0] + reduced.graph.reduced[some, 0]).min()
+    walked = walk(reduced.graph, pad(priced.routes))
+    assert priced.least == least == walked[0]
+    assert (np.diff(walked) >= 0).all()
 
 
 def test_the_clock_is_looked_at_inside_the_labels(make_instance, fake_clock):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -37,6 +38,11 @@ def test_without_a_plan_one_is_searched_for(square):
     assert found.cost == pytest.approx(204 + 4 * math.sqrt(2))
     assert str(found) == "cost 209.657, proven: no plan is cheaper"
     assert not found.interrupted
+
+
+def test_a_bound_has_ten_seconds_unless_told_otherwise():
+    """A call without a time limit takes as long as the reference of functions says."""
+    assert signature(ff.lower_bound).parameters["time_limit"].default == 10
 
 
 def test_an_open_gap_is_said_in_per_cent(square):

@@ -123,6 +123,15 @@ def test_clocks_that_differ_are_told(fakes, make_row, cpu, said):
     assert ("processor seconds" in to_markdown([summary])) == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "cpu", "differ"),
+    [(10, 11, False), (10, 9, False), (10, 11.1, True), (0.01, 0.1, True)],
+)
+def test_clocks_that_differ_by_a_tenth_are_not_told(make_row, seconds, cpu, differ):
+    """Only more than a tenth of the wall time counts, in runs of 0.01 s or more."""
+    assert bool(describe_clocks([make_row(seconds=seconds, cpu_seconds=cpu)])) == differ
+
+
 def test_a_reference_of_nothing_has_no_gap(fakes, make_row):
     """If all customers are at the depot, there is no percentage above the reference."""
     at_depot = fakes.make_set(1, reference={"a": 0.0})
@@ -155,6 +164,17 @@ def test_summaries_are_by_method_and_limit(letters, make_row):
     assert kinds == [("a", None, 2), ("b", 1.0, 1), ("b", 2.0, 1)]
     with pytest.raises(ff.InputError, match="one method with one limit"):
         summarise(rows, letters)
+
+
+def test_summaries_are_in_order_of_the_limit_on_iterations(letters, make_row):
+    """Fewer iterations come first, and rows of equal limits are one summary."""
+    rows = [make_row(time_limit=None, iterations=n) for n in (300, 20, 1000, 300)]
+    found = summaries(rows, letters)
+    assert [(one.iterations, one.runs) for one in found] == [
+        (20, 1),
+        (300, 2),
+        (1000, 1),
+    ]
 
 
 def test_integrals_are_taken_from_the_traces(letters, make_row):

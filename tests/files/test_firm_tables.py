@@ -331,6 +331,8 @@ def test_cells_come_out_as_they_went_in(tmp_path):
         (datetime.datetime(2026, 3, 12, 8, 5), "General", "2026-03-12 08:05"),
         (datetime.datetime(2026, 3, 12, 8, 5), "d.m.yy h:mm", "12.3.26 8:05"),
         (datetime.datetime(2026, 3, 12), "[$-407]dd. mmm yyyy", "12. Mar 2026"),
+        (datetime.datetime(2026, 3, 12), "ddd d. mmmm", "Thu 12. March"),
+        (datetime.datetime(2026, 3, 2), "dddd dd.mm.yy", "Monday 02.03.26"),
         (datetime.time(20, 5), "h:mm AM/PM", "8:05 PM"),
         (datetime.time(20, 5, 9), "mm:ss", "05:09"),
         (datetime.time(20, 5), "General", "20:05"),

@@ -75,12 +75,13 @@ def test_a_pickle_that_wants_to_run_code(load, tmp_path, protocol):
 def test_arrays_in_a_pickle(load, protocol, kind, order):
     """Arrays and scalars of NumPy are read as their numbers, whatever their layout."""
     depot = np.array(ENTRY[0])
-    customers = np.array([[1, 2], [3, 4]], dtype=kind, order=order)
-    demands, capacity = np.array(ENTRY[2], dtype=kind), np.float32(30.0)
+    customers = np.array([[1, 2], [3, 4], [5, 6]], dtype=kind, order=order)
+    demands, capacity = np.array([3, 7, 9], dtype=kind), np.float32(30.0)
     batch = load([(depot, customers, demands, capacity)] * 2, protocol)
     assert batch.depots.tolist() == [ENTRY[0]] * 2
-    assert batch.customers.tolist() == [[[1, 2], [3, 4]]] * 2
-    assert (batch.demands.tolist(), batch.capacity.tolist()) == ([[3, 7]] * 2, [30] * 2)
+    assert batch.customers.tolist() == [[[1, 2], [3, 4], [5, 6]]] * 2
+    assert batch.demands.tolist() == [[3, 7, 9]] * 2
+    assert batch.capacity.tolist() == [30] * 2
 
 
 @pytest.mark.parametrize(

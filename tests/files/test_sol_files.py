@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fixedfleet import InputError, Plan
+from fixedfleet import InputError, Instance, Plan, VehicleType
 from fixedfleet.files import read_plan, read_solution_cost, write_plan
 
 
@@ -46,6 +46,37 @@ def test_what_is_written(square, tmp_path):
     assert (tmp_path / "x.sol").read_text() == (
         f"Route #1: 1 2\nRoute #2: 4 3\nCost {plan.length(square)!r}\n"
     )
+
+
+@pytest.fixture
+def mixed():
+    """Three customers for two small vehicles, which come first, and a large one."""
+    return Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (2, 0), (3, 0)],
+        demands=[1, 1, 1],
+        vehicle_types=[VehicleType(capacity=1, count=2), VehicleType(capacity=2)],
+    )
+
+
+def test_in_a_mixed_fleet_a_route_has_the_number_of_its_vehicle(mixed, sol, tmp_path):
+    """Two tours of one type have two numbers; a number says which type a tour has."""
+    plan = Plan([[3], [1], [2]], [1, 0, 0])
+    write_plan(plan, mixed, tmp_path / "p.sol")
+    text = (tmp_path / "p.sol").read_text()
+    assert text.splitlines()[:3] == ["Route #1: 1", "Route #2: 2", "Route #3: 3"]
+    found = read_plan(tmp_path / "p.sol", mixed)
+    assert found == Plan([[1], [2], [3]], [0, 0, 1])
+    assert read_plan(sol("Route #3: 1 2\n"), mixed) == Plan([[1, 2]], [1])
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_in_a_mixed_fleet_a_route_of_no_vehicle_is_refused(mixed, sol, number):
+    """Vehicles are numbered from 1; in a fleet of equal vehicles it does not matter."""
+    path = sol(f"Route #{number}: 1\n")
+    with pytest.raises(InputError, match=f"Route #{number}, but there are 3 vehicles"):
+        read_plan(path, mixed)
+    assert read_plan(path) == Plan([[1]])
 
 
 @pytest.mark.parametrize(

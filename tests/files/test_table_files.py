@@ -712,6 +712,13 @@ def test_a_comment_with_commas_is_one_comment(load):
     assert instance.num_customers == 2
 
 
+def test_an_empty_comment_is_no_row(load):
+    """A lone "#" above the headings, with or without delimiters, is passed over."""
+    for above in ("#\n", "# \n", "#,,,\n"):
+        assert load(above + TABLE)[0] == load(TABLE)[0]
+        assert not any("rows above" in note for note in load(above + TABLE)[1])
+
+
 def test_of_two_rows_of_texts_the_first_has_the_headings(wrong):
     """If no heading is known, the first of equally good rows has the headings."""
     said = wrong("one,two,three\nred,green,blue\n1,2,3\n")

@@ -9,6 +9,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.files import ReadOptions, gpx_files, parse, read_vehicle_types
 from fixedfleet.files.excel import format_excel
+from fixedfleet.files.plan_tables import plan_rows, total_rows
 from fixedfleet.files.table import format_csv
 from fixedfleet.files.vehicle_table import parse_vehicle_types, vehicle_rows
 
@@ -267,8 +268,6 @@ def test_names_that_are_given_replace_those_of_vehicle_types():
 
 def test_a_plan_as_a_table_has_vehicles_and_times():
     """Arrival, begin and end of the service and the window stand beside each stop."""
-    from fixedfleet.files.plan_tables import plan_rows, total_rows
-
     instance = parse(
         format_excel(STOPS, {"vehicles": VANS}), ReadOptions(speed=300)
     ).instance
@@ -285,6 +284,22 @@ def test_a_plan_as_a_table_has_vehicles_and_times():
     named = dict(zip(head, first, strict=True))
     assert (named["vehicle"], named["departure"]) == ("small", "06:00")
     assert named["capacity"] == 6
+
+
+def test_the_last_row_of_the_totals_sums_up_all_tours():
+    """Costs are summed as loads and lengths are; vehicles and times have no sum."""
+    instance = parse(
+        format_excel(STOPS, {"vehicles": VANS}), ReadOptions(speed=300)
+    ).instance
+    plan = ff.Plan([[2], [1]], [0, 1])
+    head, *tours, last = total_rows(plan, instance)
+    named = dict(zip(head, last, strict=True))
+    assert (named["tour"], named["stops"], named["load"]) == ("all", 2, 11)
+    assert (named["capacity"], named["room left"]) == (15, 4)
+    assert named["cost"] == round(plan.cost(instance), 3)
+    costs = [tour[head.index("cost")] for tour in tours]
+    assert named["cost"] == pytest.approx(sum(costs), abs=0.002)
+    assert [named[word] for word in ("vehicle", "departure", "return")] == [""] * 3
 
 
 def test_a_vehicle_that_is_not_of_the_fleet_is_named(tmp_path):

@@ -37,6 +37,16 @@ def test_a_packing_gives_each_demand_a_vehicle_that_is_large_enough():
     assert "the packing uses 3 vehicles" in str(verdict)
 
 
+def test_customers_that_demand_nothing_go_with_the_first_vehicle():
+    """If nothing is to be carried, one tour of the first type visits everyone."""
+    for types in ([(4, 1, 7)], [(4, 1, 7), (10, 2, 0)]):
+        instance = fleet([0, 0, 0], *types)
+        packing = assess_fleet(instance).packing
+        assert packing.check(instance) == []
+        assert [sorted(tour) for tour in packing] == [[1, 2, 3]]
+        assert packing.vehicle_types == (0,)
+
+
 @pytest.mark.parametrize(
     ("demands", "types", "reason"),
     [

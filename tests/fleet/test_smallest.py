@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fixedfleet.fleet.smallest import martello_toth
+import fixedfleet as ff
+from fixedfleet.deadline import Deadline
+from fixedfleet.fleet.smallest import SmallestFleet, martello_toth
 
 
 @st.composite
@@ -59,3 +61,20 @@ def test_martello_toth_is_the_published_bound(case):
 def test_martello_toth_by_hand(sizes, capacity, bound):
     """The bound is right in cases checked by hand, also for huge amounts."""
     assert martello_toth(sizes, capacity) == bound
+
+
+@pytest.mark.parametrize(("over", "vehicles"), [(False, 2), (True, 3)])
+def test_vehicles_are_filled_up_while_there_is_time(over, vehicles):
+    """Best fit puts 4 and 3 into a vehicle of 8 and needs three; filling needs two."""
+    demands = [4, 3, 3, 2, 2, 2]
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(i, 1) for i in range(6)],
+        demands=demands,
+        capacity=8,
+        vehicles=3,
+    )
+    fleet = SmallestFleet(instance, Deadline(stop=lambda: over))
+    assert (fleet.lower, fleet.upper, fleet.open) == (2, vehicles, over)
+    assert fleet.plan().check(instance) == []
+    assert fleet.plan().vehicles == vehicles

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet.files import write_batch
-from fixedfleet.labels import label, load_labels
+from fixedfleet.labels import has_labels, label, load_labels
 
 
 @pytest.fixture
@@ -94,6 +94,18 @@ def test_what_is_not_labels_is_refused(seeded, tmp_path):
     np.savez(tmp_path / "a.npz", **seeded)
     with pytest.raises(ff.InputError, match="no array 'labelled'"):
         load_labels(tmp_path / "a.npz")
+
+
+def test_whether_a_file_has_labels_is_told_without_an_error(seeded, tmp_path):
+    """An npz file of routes has labels; junk, other arrays and other files have not."""
+    np.savez(tmp_path / "labels.npz", **seeded)
+    for name in ("LABELS.NPZ", "labels.zip"):
+        shutil.copy(tmp_path / "labels.npz", tmp_path / name)
+    np.savez(tmp_path / "other.npz", demands=[1, 2])
+    (tmp_path / "junk.npz").write_bytes(b"PK is how a zip file begins")
+    found = {file.name for file in tmp_path.iterdir() if has_labels(file)}
+    assert found == {"labels.npz", "LABELS.NPZ"}
+    assert not has_labels(tmp_path)
 
 
 @settings(max_examples=60, deadline=None)

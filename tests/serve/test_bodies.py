@@ -7,6 +7,7 @@ import io
 import json
 import socket
 import time
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -14,9 +15,9 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 
 from fixedfleet.serve import bodies
-from fixedfleet.serve.bodies import read_instance
+from fixedfleet.serve.bodies import make_order, read_instance
 from fixedfleet.serve.refusals import ApiError
-from fixedfleet.serve.schema import InstanceRequest, ReadDocument
+from fixedfleet.serve.schema import InstanceRequest, PlanRequest, ReadDocument
 
 VRPLIB = """NAME : tiny-k2
 TYPE : CVRP
@@ -263,6 +264,17 @@ def read(text, most=40):
     return read_instance(request, None, lambda _id: None, most)
 
 
+def test_the_longest_time_limit_of_the_server_is_allowed():
+    """As many seconds as the server allows are accepted, and more are refused."""
+    text = json.dumps(INSTANCE)
+    asked = PlanRequest(text=text, time_limit=5)
+    assert make_order(asked, read(text), 5).request.time_limit == 5
+    with pytest.raises(
+        ApiError, match=r"is 5 s, but this server allows at most 4\.5 s"
+    ):
+        make_order(asked, read(text), 4.5)
+
+
 def test_other_content_types_are_refused(client):
     """A binary file, a form and a character set other than UTF-8 are a 415."""
     for kind in (
@@ -365,9 +377,9 @@ def test_a_body_that_is_too_long_is_refused(client, monkeypatch):
 
     answer = client.post("/instances", content=pieces(), headers=kind)
     assert answer.status_code == 413 and "1000 bytes" in answer.json()["error"]
-    monkeypatch.setattr(bodies, "MAX_BODY", 2_000_000)
-    answer = client.post("/instances", content=b"x" * 2_000_001, headers=kind)
-    assert "more than 2 MB" in answer.json()["error"]
+    monkeypatch.setattr(bodies, "MAX_BODY", 1_000_000)
+    answer = client.post("/instances", content=b"x" * 1_000_001, headers=kind)
+    assert "more than 1 MB" in answer.json()["error"]
     assert "fixedfleet solve" in answer.json()["error"]
     assert client.get("/health").status_code == 200
 
@@ -386,6 +398,14 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(client, monkeypatch):
             answer += piece
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"did not arrive" in answer
+
+
+def test_the_documentation_says_how_long_and_large_a_body_may_be():
+    """The seconds and bytes are those of the page about the service."""
+    said = f"more than {bodies.BODY_SECONDS:g} s, or is longer than 8 MB"
+    page = Path(__file__).parents[2] / "docs" / "service.md"
+    assert said in page.read_text(encoding="utf-8")
+    assert bodies.MAX_BODY == 8_000_000
 
 
 def test_a_client_that_disconnects_is_one_line_in_the_log(caplog):

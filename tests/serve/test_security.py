@@ -321,6 +321,15 @@ def test_the_cookie_of_a_login(guard, scheme):
     assert ask(guard, authorization=f"Bearer {TOKEN}", **EVIL)[0] == 200
 
 
+def test_the_cookie_of_one_token_does_not_open_a_server_with_another():
+    """Nobody can make a cookie without the token; a login there is worth nothing."""
+    other = Guard(answer_everything, "another-token-of-some-length", set())
+    _, headers = ask(other, "/", "token=another-token-of-some-length")
+    cookie = headers["set-cookie"].partition(";")[0]
+    assert ask(other, cookie=cookie)[0] == 200
+    assert ask(Guard(answer_everything, TOKEN, set()), cookie=cookie)[0] == 401
+
+
 @pytest.mark.parametrize(
     ("request_", "status"),
     [

@@ -24,6 +24,7 @@ from fixedfleet.workers import available_cores
         ({"tiles": "https://tile.example.org/{z}/{x}.png"}, "{y}"),
         ({"tiles": "tile.example.org/{z}/{x}/{y}.png"}, "not an address"),
         ({"tiles": "https://a.org; x/{z}/{x}/{y}"}, "not an address"),
+        ({"tiles": "https://[::1/{z}/{x}/{y}"}, "not an address"),
         ({"token": "short"}, "5 characters"),
         ({"token": "with a blank"}, "visible ASCII"),
         ({"host": "0.0.0.0"}, "so a token is needed"),

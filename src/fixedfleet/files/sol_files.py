@@ -40,8 +40,11 @@ def parse_plan(content: str | bytes, instance: Instance | None = None) -> Plan:
     if instance is None or not instance.has_mixed_fleet:
         return Plan(routes.values())
     types = [i for i, one in enumerate(instance.fleet) for _ in range(one.count)]
-    if max(routes, default=0) > len(types):
-        raise InputError(f"Route #{max(routes)}, but there are {len(types)} vehicles")
+    for number in routes:
+        if not 1 <= number <= len(types):
+            raise InputError(
+                f"Route #{number}, but there are {len(types)} vehicles, from #1"
+            )
     return Plan(routes.values(), [types[number - 1] for number in routes])
 
 

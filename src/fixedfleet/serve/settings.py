@@ -70,7 +70,10 @@ class Settings:
 
 def _check_tiles(address: str) -> None:
     """Raise InputError unless an address is a URL of map tiles."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # an incomplete IPv6 address
+        parts = urlsplit("")
     plain = re.fullmatch(r"[\w.-]+(:\d+)?", parts.netloc, re.ASCII)
     places = all(name in address for name in ("{z}", "{x}", "{y}"))
     if parts.scheme not in ("http", "https") or not plain or not places:
