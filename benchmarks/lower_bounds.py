@@ -24,36 +24,49 @@ import numpy as np
 import fixedfleet as ff
 from fixedfleet.bound import bounds
 from fixedfleet.bound.proving import load_kernels
+from fixedfleet.version import describe_commit
 
 # The number of instances that are generated at once. It must stay the same, because
 # each instance depends on it.
 _DRAWN = 100
 _PEER = ", VRPSolverEasy"
+_WHOLE = ", everything included"
 _TITLE = """\
 # Lower bounds
 
-How far the lower bound is below the plan, and how many plans are proven optimal, after
-some CPU seconds on one core of an AMD EPYC. The plan is given. Instances are uniform,
-of seed 9711 unless another one is named; nothing was chosen by a look at this seed. Set
-A is CVRPLIB's, as far as it was at hand. Commands:
+How far the lower bound is below the plan, and how many plans are proven optimal, on one
+core of an AMD EPYC. Instances are uniform, or of CVRPLIB's set A as far as it was at
+hand. Nothing was chosen by a look at their seeds. A row below is the mean of all
+instances; `results/lower-bounds.jsonl` has each of them, and since commit 38ed32f its
+commit.
+
+## Everything included
+
+`solve(instance, seconds, prove=True, cores=1)`: the time limit is wall time, and the
+search for the plan is part of it. Seed 9931; two processes at a time.
+
+    python benchmarks/lower_bounds.py --whole --seed 9931 --sizes 50 --seconds 10
+
+{whole}
+
+## The plan given
+
+The time is processor time of the bound alone. Seed 9711, commit 7d86afe.
 
     python benchmarks/lower_bounds.py --seed 9711 --sizes 100 --count 10 --rows ROWS
     python benchmarks/lower_bounds.py --seed 9711 --sizes 100 --per-tour 15 --rows ROWS
-    python benchmarks/lower_bounds.py --table results/lower-bounds.jsonl
 
-Seed 9601 was measured beside other work, which makes CPU seconds longer, and "before"
-means commit 894a8a6 on the same instances. The limits of enumerations at large gaps
-were lowered after a look at the first 10 seconds of that seed. Seed 9301 was measured
-at earlier commits. VRPSolverEasy 0.1.3 with CLP has the length of a plan as its upper
-bound (`benchmarks/vrpsolver_bounds.py`), with one process on the first instances of the
-seed; the line below it is ours for the same instances. It ended up to 10 s late.
+{given}
 
-"Everything included" is `solve(instance, seconds, prove=True, cores=1)`: the time limit
-is wall time, and the search for the plan is part of it. These instances are of seed
-9811, at which nobody had looked:
+## VRPSolverEasy on the same instances
 
-    python benchmarks/lower_bounds.py --whole --seed 9811 --sizes 50 --seconds 10
+VRPSolverEasy 0.1.3 with CLP on the first instances of seed 9711, with the length of the
+plan as its upper bound (`benchmarks/vrpsolver_bounds.py`). It ended up to 10 s late. The
+line below it is ours for the same instances, with the plan given.
 
+{peer}
+
+`python benchmarks/lower_bounds.py --table results/lower-bounds.jsonl` prints this page.
 """
 
 
@@ -136,14 +149,14 @@ def instances(arguments):
                 yield f"N = {n}, about {mean:g} customers per tour", name, drawn
 
 
-def table(rows):
+def table(rows, ours=()):
     """
     Return a Markdown table with a line for each group of instances and each time.
 
-    Below a line of the peer there is ours for the same instances, if it was measured.
+    If ``ours`` has rows of the same instances, a line for these follows each line.
     """
     lines = [
-        "| instances | CPU seconds | proven | mean gap | largest gap |",
+        "| instances | seconds | proven | mean gap | largest gap |",
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for group, limits in dict.fromkeys(
@@ -154,19 +167,17 @@ def table(rows):
             for row in rows
             if row["group"] == group and tuple(row["seconds"]) == limits
         ]
+        names = {row["name"] for row in chosen}
         for seconds in limits:
-            lines.append(_line(group, seconds, chosen))
-            if group.endswith(_PEER):
-                names = {row["name"] for row in chosen}
-                ours = group.removesuffix(_PEER)
-                same = [
-                    row
-                    for row in rows
-                    if row["group"] == ours
-                    if row["name"] in names and seconds in row["seconds"]
-                ]
-                if len(same) == len(chosen):
-                    lines.append(_line(f"{ours}, the same instances", seconds, same))
+            lines.append(_line(group.removesuffix(_WHOLE), seconds, chosen))
+            same = [
+                row
+                for row in ours
+                if row["name"] in names and seconds in row["seconds"]
+            ]
+            if same:
+                ends = group.removesuffix(_PEER) + ", fixedfleet"
+                lines.append(_line(ends, seconds, same))
     return "\n".join(lines)
 
 
@@ -188,7 +199,12 @@ def read_rows(path):
 
 def page(rows):
     """Return the page results/lower-bounds.md."""
-    return f"{_TITLE}{table(rows)}\n"
+    whole = [row for row in rows if row["group"].endswith(_WHOLE)]
+    peer = [row for row in rows if row["group"].endswith(_PEER)]
+    given = [row for row in rows if row not in whole and row not in peer]
+    return _TITLE.format(
+        whole=table(whole), given=table(given), peer=table(peer, given)
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -224,7 +240,7 @@ def main(argv: list[str] | None = None) -> int:
     known = {(row["group"], row["name"], tuple(row["seconds"])) for row in rows}
     for group, name, instance in instances(arguments):
         if arguments.whole:
-            group += ", everything included"
+            group += _WHOLE
         if (group, name, tuple(arguments.seconds)) in known:
             continue
         if arguments.whole:
@@ -254,6 +270,7 @@ def main(argv: list[str] | None = None) -> int:
             "seconds": arguments.seconds,
             "gaps": gaps,
             "proven": proven,
+            "commit": describe_commit(),
         }
         rows.append(row)
         print(json.dumps(row), flush=True)
