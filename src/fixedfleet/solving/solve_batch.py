@@ -148,7 +148,7 @@ def solve_batch(
         if search != "none" and len(solvable):
             settings = settings.after(clock.elapsed() / len(batch))
             if search == "gpu":
-                plans = _on_gpu(solvable, plans, packings, settings, pressed)
+                plans = _on_gpu(solvable, plans, packings, settings, cores, pressed)
             else:
                 plans = _on_cores(
                     solvable, plans, packings, settings, progress, cores, engine
@@ -310,6 +310,7 @@ def _on_gpu(
     plans: PlanBatch,
     packings: PlanBatch,
     settings: _Settings,
+    cores: int | None,
     pressed: Callable[[], bool],
 ) -> PlanBatch:
     """
@@ -326,6 +327,8 @@ def _on_gpu(
         Plans with as few vehicles as possible.
     settings
         The limits per instance, the seed and the vehicle cost.
+    cores
+        Number of cores that help the GPU with a large instance; None for all.
     pressed
         Returns whether Ctrl-C was pressed. Then no further search begins, and the
         remaining plans are returned unchanged.
@@ -363,7 +366,7 @@ def _on_gpu(
         if pressed():
             break
         improved[row] = settings.improve(
-            row, batch[row], plans[row], packings[row], cores=available_cores()
+            row, batch[row], plans[row], packings[row], cores=cores or available_cores()
         )
     return _replace(plans, improved)
 
