@@ -228,7 +228,7 @@ def test_what_nobody_has_given_is_reported():
     ],
 )
 def test_options_of_a_table_are_refused_for_other_formats(extension, option, value):
-    """Columns, a sheet or corrections are refused, not ignored, if there is no table."""
+    """Columns, a sheet or corrections are refused if the file is no table."""
     text = {
         ".json": '{"depot": [0, 0], "customers": [[1, 1]], "demands": [1]}',
         ".vrp": "TYPE : CVRP\nDIMENSION : 2\nNODE_COORD_SECTION\n1 0 0\n2 1 1\n",

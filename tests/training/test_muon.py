@@ -63,7 +63,7 @@ def test_a_network_without_layers_is_refused(preset):
             super().__init__()
             self.level = torch.nn.Parameter(torch.zeros(()))
 
-    with pytest.raises(ff.InputError, match="does not have: set training.muon=0"):
+    with pytest.raises(ff.InputError, match=r"does not have: set training\.muon=0"):
         _make_optimizers(
             Flat(), changed(preset, muon=2.0).training, torch.device("cpu")
         )
