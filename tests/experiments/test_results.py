@@ -334,7 +334,7 @@ def test_the_results_repeat_the_page_of_the_paper():
 
 
 def test_the_results_repeat_the_pages_of_cvrplib():
-    """docs/results.md has the mean gaps and the plans beyond the fleet of both pages."""
+    """docs/results.md has their mean gaps and the plans beyond the fleet."""
     text = " ".join((ROOT / "docs" / "results.md").read_text("utf-8").split())
     part = text.partition("## Beyond 200 customers")[2]
     means, plans = read_tables(RESULTS / "cvrplib-x-all.md")[:2]
