@@ -44,7 +44,8 @@ def collect(table: Table, options: Options) -> dict[str, str]:
                 reasons[line.label] = str(error)
                 continue
             group = groups[name, table.count(line, name, options), line.limits]
-            if not is_kept(method) and method.name not in {one.name for one in group}:
+            known = {(one.name, one.objective) for one in group}
+            if not is_kept(method) and (method.name, method.objective) not in known:
                 group.append(method)
     for label, reason in reasons.items():
         options.say(f"not run here: {label}: {reason}")

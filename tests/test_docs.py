@@ -27,6 +27,7 @@ PAGES = sorted(
         ROOT / "docs",
         ROOT / "examples",
         ROOT / "experiments",
+        ROOT / "results",
         ROOT / "results" / "notes",
     )
     for path in folder.glob("*.md")
@@ -237,6 +238,7 @@ RUN = {
     "docs/search.md": "plan.is_feasible(instance) and found.plan.is_feasible(instance)"
     " and ff.solve(instance, search='reversed').feasible",
     "examples/README.md": "True",
+    "results/fixed-fleets.md": "len(fits) == 200",
 }
 
 

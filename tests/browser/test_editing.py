@@ -215,6 +215,25 @@ def test_a_change_is_sent_again_after_a_fault_of_the_server(four):
     four.see(".tour").to_have_count(3)
 
 
+def test_a_change_is_saved_although_another_file_is_opened(four):
+    """What the server could not keep is sent again when other customers are shown."""
+    answer = {"status": 503, "json": {"error": {"message": "the server is busy"}}}
+    four.page.route("**/plans/*/tours", lambda route: route.fulfill(**answer))
+    before = four.page.url
+    first = stops(four, 1)[0]
+    four.page.click(f'[aria-label="Move {first}"]')
+    four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
+    with four.page.expect_response(lambda answer: answer.status == 503):
+        four.page.click("#move .primary")
+    four.choose(FOUR)
+    with four.page.expect_response(
+        lambda answer: answer.url.endswith("/tours") and answer.status == 200
+    ):
+        four.page.unroute("**/plans/*/tours")
+    four.page.goto(before)
+    four.see(".tour").to_have_count(3)
+
+
 def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
     """While the server cannot keep a change, the browser warns before it is lost."""
     answer = {"status": 503, "json": {"error": {"message": "the server is busy"}}}

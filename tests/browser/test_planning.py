@@ -158,6 +158,26 @@ def test_earlier_plans_are_listed(open_page, finished):
     reader.see(".tour").to_have_count(7)
 
 
+def test_more_earlier_plans_are_asked_for_again_after_a_fault(reader):
+    """If further plans cannot be listed, the page says so; a second click does it."""
+    facts = {"created": "2026-03-12T08:00:00Z", "customers": 4, "vehicles": 2}
+    facts |= {"status": "done", "cost": 5.0, "unit": "km", "unserved": 0}
+    plans = [{"id": f"p{i}", "name": f"Plan {i}", **facts} for i in range(8)]
+    busy = {"status": 503, "json": {"error": "the server is busy"}}
+    answers = [{"json": plans[:7]}, busy, {"json": plans[6:]}]
+    page = reader.page
+    page.route("**/plans?limit=*", lambda route: route.fulfill(**answers.pop(0)))
+    page.reload()
+    reader.see(".earlier-plan").to_have_count(6)
+    page.click("#earlier-more")
+    reader.see("#earlier-error").to_have_text("The server is busy.")
+    page.click("#earlier-more")
+    reader.see(".earlier-plan").to_have_count(8)
+    reader.see("#earlier-error").to_be_hidden()
+    reader.see("#earlier-more").to_be_hidden()
+    assert answers == []
+
+
 def test_stop_keeps_the_best_plan_so_far(reader, two_hundred):
     """A search that is stopped keeps the tours it has found."""
     reader.choose(two_hundred)

@@ -192,13 +192,13 @@ def test_with_the_guarantee_the_starter_plans_for_the_wider_fleet(
     """Where the fleet is too small, the network too plans for the one that suffices."""
     pytest.importorskip("torch")
     fleets = []
-    real = NetworkStart.plans
+    real = NetworkStart.answers
 
-    def plans(self, instances, seed):
+    def answers(self, instances, seed):
         fleets.extend(instance.vehicles for instance in instances)
         return real(self, instances, seed)
 
-    monkeypatch.setattr(NetworkStart, "plans", plans)
+    monkeypatch.setattr(NetworkStart, "answers", answers)
     tight = two[0].with_vehicles(1)
     method = get_method("network+ruin_recreate:guarantee=yes")
     (answer,) = method.solve([tight], **limit)
@@ -261,6 +261,16 @@ def test_a_network_says_how_precise_it_was(two, bits, monkeypatch):
     (by_default,) = get_method("network").solve(two[:1])
     (asked,) = get_method("network:precision=fp32").solve(two[:1])
     assert (by_default.details["bits"], asked.details["bits"]) == (bits, 32)
+
+
+@pytest.mark.parametrize("limit", [{"iterations": 5}, {"time_limit": 0.05}])
+def test_a_search_keeps_what_the_network_says(two, limit):
+    """The details of a network's plan are also those of the plan that follows it."""
+    pytest.importorskip("torch")
+    (alone,) = get_method("network").solve(two[:1])
+    (searched,) = get_method("network+ruin_recreate").solve(two[:1], **limit)
+    assert set(searched.details) == set(alone.details)
+    assert searched.details["bits"] == alone.details["bits"]
 
 
 PAPER = "network+ortools_descent:artificial=yes,decoding=greedy,repair=paper"

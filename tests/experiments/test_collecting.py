@@ -121,6 +121,16 @@ def test_seeds_and_limits_are_those_asked_for(calls, folders):
     assert calls == [(name, 2, limits, 6, range(10)) for name in sets]
 
 
+def test_lines_of_two_objectives_are_both_run(calls, folders):
+    """A method that minimises the length and one that minimises cost are two lines."""
+    specs = ("packing+ruin_recreate", "packing+ruin_recreate:objective=cost-v")
+    lines = tuple(Line(label=spec, method=spec, limits=(0.1,)) for spec in specs)
+    table = Table(name="t", title="t", parts={"": ("vrp20",)}, lines=lines)
+    collect(table, Options(instances=2, **folders))
+    ((_, _, _, methods, _),) = calls
+    assert methods == 2
+
+
 def test_collecting_renders_nothing_and_rendering_collects_nothing(calls, folders):
     """The two halves can be done on two machines."""
     with pytest.raises(InputError, match="no rows of targets"):

@@ -218,6 +218,27 @@ def test_what_nobody_has_given_is_reported():
         parse("x,y,demand\n0,0,\n1,1,7\n")
 
 
+@pytest.mark.parametrize("extension", [".json", ".vrp", ".txt"])
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("columns", {"demand": "Paletten"}),
+        ("sheet", "Kunden"),
+        ("corrections", {2: {"demand": "7"}}),
+    ],
+)
+def test_options_of_a_table_are_refused_for_other_formats(extension, option, value):
+    """Columns, a sheet or corrections are refused if the file is no table."""
+    text = {
+        ".json": '{"depot": [0, 0], "customers": [[1, 1]], "demands": [1]}',
+        ".vrp": "TYPE : CVRP\nDIMENSION : 2\nNODE_COORD_SECTION\n1 0 0\n2 1 1\n",
+        ".txt": "C101\nNUMBER CAPACITY\n25 200\n",
+    }[extension]
+    assert _recognise(text) == extension
+    with pytest.raises(InputError, match=f"only a table has .* leave {option}= out"):
+        parse(text, ReadOptions(vehicles=1, capacity=9, **{option: value}))
+
+
 def test_an_error_says_how_a_file_states_its_fleet():
     """Each format has its own way to state the fleet, which the error names."""
     texts = {

@@ -356,6 +356,14 @@ def test_a_method_gets_the_limit_that_it_takes(methods, tmp_path, spec, limits, 
     assert not (tmp_path / "l").exists()
 
 
+def test_labels_are_the_shortest_plans(methods, tmp_path):
+    """A method that minimises vehicle costs is refused, for labels have none."""
+    method = get_method("packing+auto:objective=cost-v")
+    with pytest.raises(ff.InputError, match="leave objective=cost-v out"):
+        label(methods.make_batch(), tmp_path / "l", method=method, time_limit=0.1)
+    assert not (tmp_path / "l").exists()
+
+
 def test_a_folder_of_an_older_version_can_be_read(finished, tmp_path):
     """Its manifest calls the method a teacher."""
     folder = tmp_path / "older"

@@ -81,6 +81,18 @@ def test_solve_plans_by_road(osrm, day, table, tmp_path, capsys):
     assert len(points) > 2 * day.num_customers
 
 
+def test_options_of_straight_lines_are_said_to_be_unused(osrm, table, capsys):
+    """A speed or a detour has no effect on a plan by road, and a note says so."""
+    roads = ["solve", table, "--roads", osrm, "--search=none"]
+    assert main([*roads, "--speed=30", "--detour=1.3"]) == 0
+    said = "note: --speed and --detour are not used: the plan is by road"
+    assert said in capsys.readouterr().out
+    assert main([*roads, "--detour=1.3"]) == 0
+    assert "note: --detour is not used: the plan" in capsys.readouterr().out
+    assert main(roads) == 0
+    assert "not used" not in capsys.readouterr().out
+
+
 def test_a_day_is_timed_by_road(osrm, day, tmp_path, monkeypatch, capsys):
     """With roads, windows and minutes of a table count without a speed."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

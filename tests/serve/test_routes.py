@@ -251,6 +251,22 @@ def test_a_plan_is_renamed(client, order):
     assert client.patch("/plans/abc", json={"name": "x"}).status_code == 404
 
 
+def test_bodies_are_parsed_in_another_thread(client, order, monkeypatch):
+    """While a long body is parsed, other clients get their answers."""
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
+    parse, in_loop = routes.bodies.parse_json, []
+
+    def noting(model, body, given):
+        in_loop.append(asyncio._get_running_loop() is not None)
+        return parse(model, body, given)
+
+    monkeypatch.setattr(routes.bodies, "parse_json", noting)
+    client.patch(place, json={"name": "Tuesday"})
+    client.put("/places", json={"address": "a", "latitude": 51, "longitude": 13})
+    client.put(f"{place}/tours", json={"tours": [[1, 2, 3]]})
+    assert in_loop == [False] * 3
+
+
 def test_a_plan_is_deleted_for_good(client, order):
     """A finished plan is deleted only if that is said; then nothing of it is left."""
     place = f"/plans/{client.post('/plans', json=order()).json()['id']}"

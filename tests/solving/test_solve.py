@@ -183,6 +183,19 @@ def test_cost_v_counts_each_vehicle():
     assert result.cost == pytest.approx(result.length + 35 * result.plan.vehicles)
 
 
+@pytest.mark.parametrize(
+    ("search", "cost", "warned"),
+    [("hgs", 0.1, True), ("hgs", 35, False), ("ruin_recreate", 0.1, False)],
+)
+def test_a_vehicle_cost_that_a_search_ignores_is_said(caplog, search, cost, warned):
+    """A search that cannot count a small vehicle cost gives a warning."""
+    instance = generate.uniform(8, 1, seed=3, capacity=20, vehicles=5)[0]
+    ff.solve(instance, 0.05, search=search, vehicle_cost=cost)
+    ff.solve_batch([instance], time_limit=0.05, search=search, vehicle_cost=cost)
+    said = f"the search {search} ignores the vehicle cost"
+    assert [said in line for line in caplog.messages] == [True, True] * warned
+
+
 def test_a_given_start_is_used(square):
     """Without a search the start comes back as it was."""
     start = ff.Plan([[1, 3], [2, 4]])

@@ -116,12 +116,12 @@ def test_a_gpu_does_not_see_the_cost_of_expensive_vehicles(no_kernel):
 
 
 def test_large_instances_go_to_a_gpu_part_by_part(no_kernel, monkeypatch):
-    """Like `solve`, a batch divides plans of more than 200 customers."""
+    """A batch divides plans of more than 200 customers, on the cores asked for."""
     work = importlib.import_module("fixedfleet.solving.solve_batch")
     alone = []
 
     def improve(instance, plan, **options):
-        alone.append((instance.num_customers, options["search"]))
+        alone.append((instance.num_customers, options["search"], options["cores"]))
         return SimpleNamespace(plan=plan)
 
     monkeypatch.setattr(work, "improve", improve)
@@ -130,8 +130,8 @@ def test_large_instances_go_to_a_gpu_part_by_part(no_kernel, monkeypatch):
         generate.uniform(n, 1, seed=3, capacity=50, vehicles=n)[0] for n in sizes
     ]
     instances = [one.with_vehicles(one.minimum_vehicles + 2) for one in instances]
-    ff.solve_batch(instances, iterations=5, search="gpu")
-    assert alone == [(201, "gpu")]
+    ff.solve_batch(instances, iterations=5, search="gpu", cores=3)
+    assert alone == [(201, "gpu", 3)]
 
 
 @pytest.mark.parametrize("start", ["savings", "sweep"])

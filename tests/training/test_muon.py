@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
+import fixedfleet as ff
+from fixedfleet.model import Network, PlanNetwork
 from fixedfleet.training.muon import Muon, orthogonal
+from fixedfleet.training.step import _make_optimizers
+
+from .conftest import changed
 
 
 def test_updates_are_nearly_orthogonal():
@@ -36,3 +41,29 @@ def test_it_finds_the_least_squares():
         optimizer.step()
     assert max(error.item() for error in errors) < 0.05
     assert set(optimizer.state[matrices[0]]) == {"momentum"}
+
+
+@pytest.mark.slow
+def test_it_trains_the_layers_of_the_papers_network(preset):
+    """It has the matrices of the layers, and no other weights."""
+    network, config = Network(preset.model), changed(preset, muon=2.0).training
+    _, muon = _make_optimizers(network, config, torch.device("cpu"))
+    trained = {id(p) for group in muon.param_groups for p in group["params"]}
+    named = [name for name, p in network.named_parameters() if id(p) in trained]
+    assert len(named) == len(trained) > 0
+    assert {name.partition(".")[0] for name in named} == {"layers"}
+
+
+@pytest.mark.slow
+def test_a_network_without_layers_is_refused(preset):
+    """A setting that would have no effect is an error."""
+
+    class Flat(PlanNetwork):
+        def __init__(self):
+            super().__init__()
+            self.level = torch.nn.Parameter(torch.zeros(()))
+
+    with pytest.raises(ff.InputError, match=r"does not have: set training\.muon=0"):
+        _make_optimizers(
+            Flat(), changed(preset, muon=2.0).training, torch.device("cpu")
+        )

@@ -217,3 +217,10 @@ def test_labels_and_groups_of_tours_are_counted_apart():
     whole = Preset.from_dict("30", {"customers": 30, "training": {"validation": 4}})
     data = gather_data(whole, labelled(30, 10, 1, tours=6), CPU, 0)
     assert (data.labels, data.groups) == (6, 0)
+
+
+def test_groups_of_tours_are_refused_for_labels_of_one_size():
+    """Groups of tours have other sizes, so a preset for one size has none."""
+    facts = {"customers": 30, "training": {"validation": 4, "parts": 2}}
+    with pytest.raises(ff.InputError, match="parts needs labels of all sizes: set cus"):
+        gather_data(Preset.from_dict("30", facts), labelled(30, 10, 1, tours=6), CPU, 0)

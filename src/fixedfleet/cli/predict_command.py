@@ -38,15 +38,15 @@ def add_command(commands: Commands) -> None:
         "--decoding",
         default="membership",
         metavar="NAME",
-        help="membership (default), greedy, edges, beam, beam200, or your own as "
-        "module.py:Name",
+        help="membership (default), greedy, authors, edges, beam, beam200, or your own "
+        "as module.py:Name",
     )
     add(
         "--repair",
         default="room",
         metavar="NAME",
         help="how customers that the decoding leaves out are put back: room (default), "
-        "paper, none",
+        "paper, likeliest, none",
     )
     add(
         "--guarantee",

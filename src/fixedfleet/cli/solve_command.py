@@ -146,8 +146,15 @@ def _by_road(arguments: Arguments, reading: Reading) -> Reading:
     if sys.stderr.isatty() and not arguments.quiet:
         printer = ProgressPrinter()
     instance = with_roads(reading.instance, url, on_progress=printer)
-    note = f"distances and travel times by road, from {printable(url)}"
-    return replace(reading, instance=instance, notes=[*reading.notes, note])
+    notes = [
+        *reading.notes,
+        f"distances and travel times by road, from {printable(url)}",
+    ]
+    given = {"--speed": arguments.speed, "--detour": arguments.detour}
+    if unused := [option for option, value in given.items() if value is not None]:
+        verb = "are" if len(unused) > 1 else "is"
+        notes.append(f"{' and '.join(unused)} {verb} not used: the plan is by road")
+    return replace(reading, instance=instance, notes=notes)
 
 
 def _check(arguments: Arguments, instance: Instance) -> None:

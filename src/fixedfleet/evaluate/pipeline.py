@@ -216,7 +216,7 @@ class Pipeline:
     ) -> Answer:
         """Plan one instance; the time limit, in seconds, includes making the start."""
         begin = time.perf_counter()
-        start = None
+        start, details = None, dict[str, float]()
         if not self._packs:  # `solve` makes its own packing
             if self.guarantee:
                 # The start must plan for the same fleet as the search.
@@ -224,7 +224,7 @@ class Pipeline:
                 larger = verdict.smallest_packing
                 if verdict.status == "impossible" and larger is not None:
                     instance = instance.with_vehicles(larger.vehicles)
-            start = self._first(instance, seed)
+            start, details = self._first(instance, seed)
         result = solve(
             instance,
             max(time_limit - (time.perf_counter() - begin), MIN_SECONDS),
@@ -239,7 +239,6 @@ class Pipeline:
         )
         if result.plan is None:
             return Answer(None, reason=result.verdict.reason)
-        details = {}
         if result.lower_bound is not None:
             details["lower_bound"] = result.lower_bound
             details["is_optimal"] = float(result.is_optimal)
@@ -264,8 +263,10 @@ class Pipeline:
             if start is None:
                 return Answer(None, reason=verdict.reason)
             instance = instance.with_vehicles(start.vehicles)
+        details = dict[str, float]()
         if not self._packs:
-            start = self._first(instance, seed) or start
+            first, details = self._first(instance, seed)
+            start = first or start
         found = improve(
             instance,
             start,
@@ -274,7 +275,8 @@ class Pipeline:
             seed=seed,
             vehicle_cost=self._priced(vehicle_cost),
         )
-        return Answer(found.plan, found.trace if self._reports else ())
+        trace = found.trace if self._reports else ()
+        return Answer(found.plan, trace, details=details)
 
     def _from_any_plan(
         self, instance: Instance, time_limit: float, seed: int, vehicle_cost: float
@@ -309,11 +311,17 @@ class Pipeline:
         }
         return first._replace(plan=found.plan, details={**first.details, **facts})
 
-    def _first(self, instance: Instance, seed: int) -> Plan | None:
+    def _first(
+        self, instance: Instance, seed: int
+    ) -> tuple[Plan | None, dict[str, float]]:
         """
-        Return a first plan that serves all customers within the fleet.
+        Return a first plan that serves all customers within the fleet, and details.
 
-        The result is None if no such plan can be made from the plan of the start.
+        The plan is None if no such plan can be made from the plan of the start. The
+        details are those that the start reports.
         """
-        (plan,) = self.start.plans([instance], seed)
-        return plan and complete_plan(instance, drop_excess(instance, plan), seed=seed)
+        (answer,) = first_answers(self.start, [instance], seed)
+        plan = answer.plan and complete_plan(
+            instance, drop_excess(instance, answer.plan), seed=seed
+        )
+        return plan, dict(answer.details)

@@ -117,6 +117,13 @@ class ReadOptions:
     allow_missing: bool = False
     allow_unreadable: bool = False
 
+    def refuse_table_options(self) -> None:
+        """Raise InputError if an option is given that only a table can follow."""
+        for name in ("columns", "sheet", "corrections"):
+            if getattr(self, name):
+                message = "only a table has columns and rows: leave {field} out"
+                raise InputError(message, name)
+
     def check_size(self, customers: int) -> None:
         """Raise InputError if there are more customers than allowed."""
         if self.max_customers is not None and customers > self.max_customers:

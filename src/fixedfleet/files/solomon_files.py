@@ -30,6 +30,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     The depot's time window is the shift of all vehicles. Distances are not rounded
     unless the caller asks for it.
     """
+    options.refuse_table_options()
     if options.depot is not None:
         raise InputError(
             "the first customer of the file is the depot: leave {field} out", "depot"

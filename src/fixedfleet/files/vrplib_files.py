@@ -173,6 +173,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     node i + 1, as usual in VRPLIB. Otherwise each customer has the number of its node
     as its name.
     """
+    options.refuse_table_options()
     file = split_sections(decode(content, "latin-1"))
     for section in _NODE_LISTS:
         options.check_size(len(file.sections.get(section, ())) - 1)

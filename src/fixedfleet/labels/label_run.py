@@ -223,6 +223,10 @@ def label(
         check_whole("shard_size", shard_size, at_least(1))
     seed = check_seed(seed)
     limits = _check_limits(method, time_limit, iterations)
+    if getattr(method, "objective", "length") != "length":
+        raise InputError(
+            "labels are the shortest plans: leave objective=cost-v out of the method"
+        )
     method.check()
     path = Path(folder)
     with locked(path):

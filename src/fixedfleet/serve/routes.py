@@ -315,9 +315,8 @@ async def rename_plan(
     request: Request, service: ServiceDep, id: str
 ) -> schema.RenameRequest:
     """Give a plan that has ended another name."""
-    wanted = bodies.parse_json(
-        schema.RenameRequest, await bodies.read_body(request), {}
-    )
+    body = await bodies.read_body(request)
+    wanted = await run_in_threadpool(bodies.parse_json, schema.RenameRequest, body, {})
     check_storable("the name", wanted.name)
     await _finished(service, id)
     if not await service.queue.rename(id, wanted.name):
@@ -539,7 +538,7 @@ async def get_lines(service: ServiceDep, id: str) -> Response:
 async def keep_place(request: Request, service: ServiceDep) -> schema.PlaceRequest:
     """Keep the place of an address that was not found, or found at several places."""
     body = await bodies.read_body(request)
-    wanted = bodies.parse_json(schema.PlaceRequest, body, {})
+    wanted = await run_in_threadpool(bodies.parse_json, schema.PlaceRequest, body, {})
     if service.lookup is None:
         sentence = "this server looks up no addresses: start it with --geocoder URL"
         raise ApiError(409, sentence)

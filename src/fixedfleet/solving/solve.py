@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
@@ -21,6 +22,7 @@ from fixedfleet.plan import Plan
 from fixedfleet.result import Result, Stage
 from fixedfleet.search import SEARCHES, better, load_search, name_of, run_search
 from fixedfleet.search.construct import StartName, load_start, make_start
+from fixedfleet.search.improve import is_expensive
 from fixedfleet.solving.bounded_plan import (
     bounded_plan,
     load_for_bound,
@@ -40,7 +42,9 @@ if TYPE_CHECKING:
     from fixedfleet.search import Search
     from fixedfleet.solving.bounded_plan import BetterBound, Improvement
 
-__all__ = ["Result", "Stage", "solve"]
+__all__ = ["Result", "Stage", "solve", "warn_of_ignored_cost"]
+
+_log = logging.getLogger("fixedfleet")
 
 # Shares of the time limit: for a plan with unserved customers, and the most for the
 # decision whether the fleet suffices.
@@ -100,7 +104,9 @@ def solve(
         :data:`fixedfleet.search.SEARCHES`, a reference "module.py:Name", or a search
         itself is possible, too.
     vehicle_cost
-        Fixed cost of each vehicle used. The length plus this cost is minimised.
+        Fixed cost of each vehicle used. The length plus this cost is minimised. Some
+        searches, such as ``hgs``, consider it only if it is at least the length of the
+        packing; otherwise they minimise the length, and a warning is logged.
     guarantee
         If no plan for the fleet is found, plan for the smallest fleet that suffices.
     locked
@@ -232,6 +238,9 @@ def _plan(call: _Call) -> Result:
 
     possible = possible or plan is not None
     if call.search is not None and possible and not deadline.over():
+        fewest = verdict.smallest_packing if instance.is_plain else None
+        if fewest is None or not is_expensive(cost, fewest, instance):
+            warn_of_ignored_cost(settings.search, cost)
         result = run_search(
             call.search,
             instance,
@@ -374,6 +383,16 @@ def _serve_most(
         seed=settings.seed,
         vehicle_cost=settings.vehicle_cost,
     )
+
+
+def warn_of_ignored_cost(search: str | Search, vehicle_cost: float) -> None:
+    """Log a warning if there is a vehicle cost that an outside solver ignores."""
+    abilities = SEARCHES.abilities(search)
+    if vehicle_cost and abilities.outside and not abilities.vehicle_cost:
+        _log.warning(
+            "the search %s ignores the vehicle cost: it minimises the length only",
+            name_of(search),
+        )
 
 
 # ------------------------------------------------------------------- the arguments

@@ -31,6 +31,7 @@ from fixedfleet.search import SEARCHES, improve, name_of
 from fixedfleet.search.construct import StartName, complete_plan, make_start
 from fixedfleet.search.improve import expensive_rows
 from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE
+from fixedfleet.solving.solve import warn_of_ignored_cost
 from fixedfleet.solving.stages import Stages
 from fixedfleet.workers import Lost, available_cores, check_engine, run_jobs
 
@@ -95,7 +96,7 @@ def solve_batch(
         As for :func:`fixedfleet.solve`. ``auto`` is ``gpu`` if the device is a GPU, and
         ``ruin_recreate`` if iterations are limited.
     vehicle_cost
-        Fixed cost of each vehicle used. The length plus this cost is minimised.
+        As for :func:`fixedfleet.solve`.
     device
         The device of the network: ``cpu`` or ``cuda``. Default: the device of the
         search, which always uses the first GPU.
@@ -146,9 +147,11 @@ def solve_batch(
             lengths = progress.close(start, solvable, plans)
 
         if search != "none" and len(solvable):
+            if not expensive_rows(vehicle_cost, packings, solvable).all():
+                warn_of_ignored_cost(search, vehicle_cost)
             settings = settings.after(clock.elapsed() / len(batch))
             if search == "gpu":
-                plans = _on_gpu(solvable, plans, packings, settings, pressed)
+                plans = _on_gpu(solvable, plans, packings, settings, cores, pressed)
             else:
                 plans = _on_cores(
                     solvable, plans, packings, settings, progress, cores, engine
@@ -310,6 +313,7 @@ def _on_gpu(
     plans: PlanBatch,
     packings: PlanBatch,
     settings: _Settings,
+    cores: int | None,
     pressed: Callable[[], bool],
 ) -> PlanBatch:
     """
@@ -326,6 +330,8 @@ def _on_gpu(
         Plans with as few vehicles as possible.
     settings
         The limits per instance, the seed and the vehicle cost.
+    cores
+        Number of cores that help the GPU with a large instance; None for all.
     pressed
         Returns whether Ctrl-C was pressed. Then no further search begins, and the
         remaining plans are returned unchanged.
@@ -363,7 +369,7 @@ def _on_gpu(
         if pressed():
             break
         improved[row] = settings.improve(
-            row, batch[row], plans[row], packings[row], cores=available_cores()
+            row, batch[row], plans[row], packings[row], cores=cores or available_cores()
         )
     return _replace(plans, improved)
 

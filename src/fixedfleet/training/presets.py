@@ -69,9 +69,9 @@ class TrainConfig:
         Decay per step of the moving average of the weights. The averaged weights are
         validated and saved. With 0, there is no moving average.
     muon
-        If above 0, the optimiser Muon trains the matrices of the layers, with a
-        learning rate of this number times ``learning_rate``. With 0, Adam trains all
-        weights.
+        If above 0, the optimiser Muon trains the matrices of the layers (weights whose
+        names have a part ``layers``), with a learning rate of this number times
+        ``learning_rate``. With 0, Adam trains all weights.
     freeze
         Weights that are not trained: the beginnings of their names, separated by
         commas, such as ``embed,first``. Empty: all are trained.

@@ -270,15 +270,22 @@ def _make_optimizers(
     Return AdamW, and Muon for the matrices of the layers if ``config.muon`` is set.
 
     Each parameter group has a ``factor``: :meth:`Stepper.step` multiplies the learning
-    rate by it.
+    rate by it. InputError is raised if Muon is asked for and the network has no such
+    matrices.
     """
     on_gpu = device.type == "cuda"
     rate = torch.tensor(0.0, device=device) if on_gpu else 0.0
-    matrices = {
+    of_layers = {
         name: p
         for name, p in network.named_parameters()
-        if config.muon and p.ndim == 2 and ".layers." in name and p.requires_grad
+        if config.muon and p.ndim == 2 and ".layers." in f".{name}"
     }
+    if config.muon and not of_layers:
+        raise InputError(
+            "training.muon trains the matrices of a module 'layers', which this "
+            "network does not have: set training.muon=0"
+        )
+    matrices = {name: p for name, p in of_layers.items() if p.requires_grad}
     others = [
         p
         for name, p in network.named_parameters()

@@ -209,6 +209,11 @@ def gather_data(
         If a file cannot be read, or the labels do not suit the preset.
     """
     config = preset.training
+    if config.parts and preset.customers is not None:
+        raise InputError(
+            "training.parts needs labels of all sizes: set customers=any, or "
+            "training.parts=0"
+        )
     parts = read_labels(labels)
     if preset.customers is None:
         count = math.ceil(config.validation / len(parts))

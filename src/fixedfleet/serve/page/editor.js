@@ -52,7 +52,7 @@ let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
 let failing = false; // whether the server could not keep the newest tours yet
-let unsaved = null; // {plan, tours, out} that must still be sent to the server
+const unsaved = new Map(); // plan → {tours, out} that must still be sent to the server
 let report; // see listen
 
 /*
@@ -219,7 +219,7 @@ function change(changed, without) {
 function set(changed) {
   ({ tours, out } = changed);
   report.onChange(tours);
-  unsaved = { plan, tours, out };
+  unsaved.set(plan, { tours, out });
   if (!saving) save();
 }
 
@@ -228,13 +228,14 @@ export function wouldLose() {
   return failing && saving;
 }
 
-// Send one request at a time, and only the newest tours.
+// Send one request at a time, and only the newest tours of each plan. A plan is saved also when
+// it is no longer edited.
 async function save() {
   saving = true;
-  while (unsaved) {
-    const newest = unsaved;
-    const { plan: edited, tours: wanted, out: without } = newest;
-    unsaved = null;
+  while (unsaved.size > 0) {
+    const [edited, newest] = unsaved.entries().next().value;
+    const { tours: wanted, out: without } = newest;
+    unsaved.delete(edited);
     const json = {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
@@ -246,19 +247,17 @@ async function save() {
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
       failing = false;
-      if (edited === plan && !unsaved) report.onSaved(edited.edited);
+      if (edited === plan && !unsaved.has(plan)) report.onSaved(edited.edited);
     } catch (error) {
-      if (edited !== plan) continue;
-      if (error.field === "revision") {
-        report.onConflict();
-        continue;
-      }
-      report.onError(error);
       // The server refuses what is wrong. What it could not do now is sent again.
       failing = error.status === 0 || error.status >= 500;
+      if (edited === plan) {
+        if (error.field === "revision") report.onConflict();
+        else report.onError(error);
+      }
       if (!failing) continue;
       await sleep(PAUSE);
-      if (edited === plan) unsaved ??= newest;
+      if (!unsaved.has(edited)) unsaved.set(edited, newest);
     }
   }
   saving = false;

@@ -32,8 +32,8 @@ export function listenForNames(view) {
   });
 }
 
-/* Return the stops of an instance whose texts contain all typed words. */
-export function customersWith(typed, { stops, columns }) {
+// Return the stops of an instance whose texts contain all typed words.
+function customersWith(typed, { stops, columns }) {
   const words = typed.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   const texts = Object.values(columns);
   return stops.filter((stop) => {

@@ -76,8 +76,8 @@ function slotOf(value, tours) {
 
 const placeOf = (value) => (value === BEST ? null : Number(value));
 
-/* Return the smallest slot that no tour has. */
-export function freeSlot(tours) {
+// Return the smallest slot that no tour has.
+function freeSlot(tours) {
   let slot = 0;
   while (tours.some((tour) => tour.slot === slot)) slot += 1;
   return slot;

@@ -12,8 +12,8 @@ export function clock(minutes) {
   return `${two(Math.floor(whole / 60))}:${two(whole % 60)}`;
 }
 
-/* Write a duration: 340 is 5 h 40. */
-export function duration(minutes) {
+// Write a duration: 340 is 5 h 40.
+function duration(minutes) {
   const whole = Math.round(minutes);
   return whole < 60
     ? `${whole}\u00a0min`
