@@ -35,7 +35,8 @@ _ROUTES = 60  # most new routes per pricing
 _KEPT = 6  # routes per customer that a purge leaves in the master
 # Column generation stops when the master's value exceeds the bound of the duals by less
 # than this share of the gap: the first in the exact mode, the second in other modes.
-_CONVERGED, _NEARLY = 0.03, 0.1
+_CONVERGED, _NEARLY = 0.03, 0.3
+_EARLY = 8  # most exact pricings before the first cuts
 _FEW = 4  # if an exact pricing finds more new routes, a faster mode is used again
 _DUAL_LIMIT = 1.3  # at first, duals are at most this multiple of the initial duals
 _SHARE = 0.7  # the initial weight of the best duals in the smoothed duals
@@ -112,13 +113,12 @@ class Root:
     def run(self) -> Iterator[None]:
         """Raise the bound; yield whenever it may have risen."""
         # At first, only capacity cuts are added, and routes come from a heuristic
-        # pricing, which gives no bound. One exact pricing after each round gives an
-        # early bound and further routes.
+        # pricing, which gives no bound. Some exact pricings before the first cuts, and
+        # one after each later round, give an early bound and further routes.
         for number in range(_ROUNDS):
             before = self.master.solution.value
             yield from self._converge(BY_COST)
-            self._price(self._center, EXACT)
-            yield
+            yield from self._converge(EXACT, EXACT, most=1 if number else _EARLY)
             gain = self.master.solution.value / before - 1
             if number > 0 and gain < _ENOUGH:
                 break
@@ -149,18 +149,22 @@ class Root:
 
     # Column generation
 
-    def _converge(self, last: int = EXACT) -> Iterator[None]:
+    def _converge(
+        self, last: int = EXACT, mode: int = BY_COST, most: float = math.inf
+    ) -> Iterator[None]:
         """
-        Generate columns in one pricing mode after the other, up to mode ``last``.
+        Generate columns in one pricing mode after the other, from ``mode`` to ``last``.
 
-        This is a generator that yields after each pricing. Each mode is more exact than
+        This is a generator that yields after each pricing. It ends after ``most`` of
+        them. Each mode is more exact than
         the previous one. A mode ends when pricing finds no new route, or when the
         master's value is close to the bound of the duals. Pricing uses smoothed duals:
         a weighted mean of the duals with the best bound so far and the duals of the
         master.
         """
-        mode, best, share = BY_COST, -math.inf, _SHARE
-        while True:
+        best, share, number = -math.inf, _SHARE, 0
+        while number < most:
+            number += 1
             self.pricer.check_time()
             value, _, duals = self.master.solve()
             missing = len(duals) - len(self._center)  # new cuts
