@@ -36,14 +36,14 @@ _TITLE = """\
 
 How far the lower bound is below the plan, and how many plans are proven optimal, on one
 core of an AMD EPYC. Instances are uniform, or of CVRPLIB's set A as far as it was at
-hand. Nothing was chosen by a look at their seeds. A row below is the mean of all
-instances; `results/lower-bounds.jsonl` has each of them, and since commit 38ed32f its
-commit.
+hand. Nothing was chosen by a look at their seeds. `results/lower-bounds.jsonl` has a
+row of each instance.
 
 ## Everything included
 
 `solve(instance, seconds, prove=True, cores=1)`: the time limit is wall time, and the
-search for the plan is part of it. Seed 9931; two processes at a time.
+search for the plan is part of it. Seeds 9931 and 9932, commit 9874c1f; two processes
+at a time.
 
     python benchmarks/lower_bounds.py --whole --seed 9931 --sizes 50 --seconds 10
 
