@@ -61,8 +61,8 @@ The time is processor time of the bound alone. Seed 9711, commit 7d86afe.
 ## VRPSolverEasy on the same instances
 
 VRPSolverEasy 0.1.3 with CLP on the first instances of seed 9711, with the length of the
-plan as its upper bound (`benchmarks/vrpsolver_bounds.py`). It ended up to 10 s late. The
-line below it is ours for the same instances, with the plan given.
+plan as its upper bound (`benchmarks/vrpsolver_bounds.py`). It ended up to 10 s late.
+The line below it is ours for the same instances, with the plan given.
 
 {peer}
 
