@@ -365,6 +365,8 @@ def test_a_driver_keeps_the_customers_of_the_last_plan(four):
         four.page.click("#use-table")
         four.see("#loaded-count").to_have_text(f"{len(table)} customers")
         four.set_fleet(3, 7)
+        # On a busy machine, a tenth of a second is too short for more than a packing.
+        four.page.fill("#time_limit", "1")
         plan_again(four)
         four.page.fill("#find", before[0])
         four.see("#found").to_contain_text("Tour 1")
