@@ -42,12 +42,14 @@ def render_page(
         The options of the command.
     """
     parts = [f"# {table.title}\n"]
-    render = _by_limit if table.layout == "limits" else _by_size
+    timed = table.layout == "limits"
+    render = _by_limit if timed else _by_size
+    mixed = timed and len({row.machine for cell in cells for row in cell.rows}) > 1
     for heading, sets in table.parts.items():
         of_part = [cell for cell in cells if cell.set in sets]
         if of_part:
             parts.append(f"## {heading}\n\n{render(table, sets, of_part)}")
-            parts.append(_counts(sets, of_part) + "\n")
+            parts.append(_counts(sets, of_part, with_machines=mixed) + "\n")
     parts.append(_explanation(table) + "\n")
     if below := [*table.notes, *notes]:
         parts.append("\n".join(f"- {note}" for note in below) + "\n")
@@ -133,17 +135,21 @@ def _short_time(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
 
 
-def _counts(sets: Sequence[str], cells: Sequence[Cell]) -> str:
+def _counts(
+    sets: Sequence[str], cells: Sequence[Cell], *, with_machines: bool = False
+) -> str:
     """Return a sentence with the number of instances and seeds of each set."""
     said = []
     for name in sets:
         rows = [row for cell in cells if cell.set == name for row in cell.rows]
         instances = len({row.instance for row in rows})
         seeds = len({row.seed for row in rows})
+        machines = " and ".join(sorted({row.machine for row in rows}))
         if rows:
             said.append(
                 f"{name}: {instances:,} instances"
                 + (f", {seeds} seeds each" if seeds > 1 else "")
+                + (f", on {machines}" if with_machines else "")
             )
     return f"{'; '.join(said)}."
 
