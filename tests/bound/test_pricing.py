@@ -103,18 +103,21 @@ def test_each_priced_route_has_a_customer_that_few_others_have(root):
 
 
 def test_arcs_are_forbidden_if_all_their_routes_cost_too_much(root):
-    """Labels that are left out for their cost change nothing."""
+    """Labels that are left out for their cost or their load change nothing."""
     pricer, whole = root.pricer, root.master.whole
     reduced = pricer.reduce(root.master.cuts, root.master.solution.duals)
     here = pricer.labels(reduced.graph, whole.limit)
     there = pricer.labels(reduced.backward, whole.limit)
+    leave_out_none = np.full((whole.limit + 1, whole.size), -FORBIDDEN)
     shares = []
     for share in (0.001, 0.01, 0.05, 0.2):
         pricer.allowed = whole.allowed.copy()
         spare = pricer.fix(reduced, int(root.bound * (1 + share))).spare
         passable = np.zeros(whole.allowed.shape, bool)
         for node in range(1, whole.size):
-            find_passable(reduced.graph, here, there, spare, passable, node)
+            find_passable(
+                reduced.graph, here, there, leave_out_none, spare, passable, node
+            )
         assert (pricer.allowed == (whole.allowed & passable)).all()
         shares.append(passable.mean())
     assert shares[0] < 0.5 * shares[-1]

@@ -110,13 +110,10 @@ class _Bounds:
         self._seconds_left = seconds_left
         self._whole: WholeInstance = make_whole(instance, plan, vehicle_cost)
         self._plan = plan
+        self._cost = plan.cost_v(instance, vehicle_cost)
         self._goal = self._whole.goal(self._cost)
         self._bound = 0
         self._claimed = 0
-
-    @property
-    def _cost(self) -> float:
-        return self._plan.cost_v(self._instance, self._vehicle_cost)
 
     def run(self) -> Iterator[Bound]:
         """
@@ -171,6 +168,7 @@ class _Bounds:
         if faults := plan.check(self._instance):
             raise RuntimeError(f"the routes found are no plan: {faults[0]}")
         self._plan = plan
+        self._cost = plan.cost_v(self._instance, self._vehicle_cost)
         self._goal = self._whole.goal(self._cost)
         return self._goal
 

@@ -161,14 +161,21 @@ def trace(
 
 @compiled()
 def find_passable(
-    graph: Graph, here: Labels, there: Labels, most: Any, passable: Any, node: Any
+    graph: Graph,
+    here: Labels,
+    there: Labels,
+    cheapest: Any,
+    most: Any,
+    passable: Any,
+    node: Any,
 ) -> None:
     """
     Find the arcs at ``node`` that a route of reduced cost at most ``most`` can use.
 
     These are the arcs that start at ``node``, and the arc from the depot to ``node``.
     The result is written to the mask ``passable``, shape (n, n). All labels up to the
-    full capacity must be settled.
+    full capacity must be settled. ``cheapest`` is what :func:`cheapest_labels` returns
+    for ``there``.
     """
     if here.num_settled[node]:
         back = here.settled_cost[node, 0] + graph.reduced[node, 0]
@@ -182,9 +189,13 @@ def find_passable(
         for place in range(here.num_settled[node]):
             spare = most - here.settled_cost[node, place]
             spare -= graph.reduced[node, customer]
+            if spare < cheapest[graph.limit, customer]:
+                break
             label = here.settled[node, place]
+            if spare < cheapest[graph.limit - here.load[label], customer]:
+                continue
             shared = graph.shared[node, customer] & here.memory[label]
-            other, left = 0, spare
+            other = 0
             while not found and other < there.num_settled[customer]:
                 left = spare - there.settled_cost[customer, other]
                 if left < 0:
@@ -196,7 +207,7 @@ def find_passable(
                 ):
                     found = left >= both_odd(graph, here, there, label, rest)
                 other += 1
-            if found or (other == 0 and left < 0):
+            if found:
                 break
         passable[node, customer] = found
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from fixedfleet.bound.capacity_cuts import CapacityCut
 from fixedfleet.bound.joining import (
+    cheapest_labels,
     complete,
     count_halves,
     find_passable,
@@ -54,6 +55,7 @@ __all__ = [
 ]
 
 _NEIGHBOURS = 8  # customers in a neighbourhood of ng-routes
+_NEAR = 12  # successors per customer in a faster pricing, which is not exact
 _SLICE = 200_000  # work of labelling between two checks of the time limit
 _MOST_LABELS, _MOST_PER_NODE = 1 << 22, 1 << 16
 
@@ -123,12 +125,16 @@ class Pricer:
 
     # From duals to reduced costs
 
-    def reduce(self, cuts: list[Cut], duals: NDArray[np.float64]) -> Reduced:
+    def reduce(
+        self, cuts: list[Cut], duals: NDArray[np.float64], *, near: bool = False
+    ) -> Reduced:
         """
         Return the reduced costs of all arcs for duals of the master.
 
         ``duals`` has the duals of the customers, of the fleet and of the cuts. If it
-        has fewer entries, the missing duals of the last cuts are zero.
+        has fewer entries, the missing duals of the last cuts are zero. With ``near``,
+        a customer has only the _NEAR successors to which the reduced cost is least.
+        Pricing is then faster, but not exact.
         """
         n = self.whole.size
         units = np.zeros(n + len(cuts), np.int64)
@@ -146,11 +152,13 @@ class Pricer:
                 rows.append((cut, -dual))
                 constant += cut.most * dual
         costs = np.where(self.allowed, costs, FORBIDDEN)
-        forward = self._graph(costs, rows)
-        backward = forward if self.whole.symmetric else self._graph(costs.T, rows)
+        forward = self._graph(costs, rows, near)
+        backward = forward if self.whole.symmetric else self._graph(costs.T, rows, near)
         return Reduced(forward, backward, constant)
 
-    def _graph(self, costs: NDArray[np.int64], rows: list[tuple[Any, int]]) -> Graph:
+    def _graph(
+        self, costs: NDArray[np.int64], rows: list[tuple[Any, int]], near: bool
+    ) -> Graph:
         n = self.whole.size
         num_thirds = sum(cut.divisor == 3 for cut, _ in rows)
         halves = -(-(len(rows) - num_thirds) // 64)
@@ -171,8 +179,11 @@ class Pricer:
         usable = costs < FORBIDDEN
         usable[:, 0] = False
         degrees = usable.sum(axis=1)
-        # Usable customers come first, because False is sorted before True.
-        successors = np.argsort(~usable, axis=1, kind="stable").astype(np.int32)
+        # Usable customers come first.
+        order = np.where(usable, costs, FORBIDDEN) if near else ~usable
+        successors = np.argsort(order, axis=1, kind="stable").astype(np.int32)
+        if near:
+            degrees[1:] = np.minimum(degrees[1:], _NEAR)
         return Graph(
             self.whole.steps,
             self.whole.limit,
@@ -348,8 +359,9 @@ class Pricer:
         labels = here, there = self.both(reduced, self.whole.limit, EXACT, spare)
         n = self.whole.size
         passable = np.zeros((n, n), bool)
+        cheapest = cheapest_labels(reduced.graph, there)
         for node in range(1, n):
-            find_passable(reduced.graph, here, there, spare, passable, node)
+            find_passable(reduced.graph, here, there, cheapest, spare, passable, node)
             self.check_time()
         self.allowed &= passable
         return Fixed(self.bound(reduced, least), spare, labels)

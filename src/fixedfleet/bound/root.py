@@ -222,7 +222,8 @@ class Root:
 
         Return (result of pricing, number of new routes).
         """
-        reduced = self.pricer.reduce(self.master.cuts, duals)
+        near = mode == BY_COST
+        reduced = self.pricer.reduce(self.master.cuts, duals, near=near)
         fleet = min(0, round(duals[self.master.whole.size - 1] * DUAL_UNIT))
         priced = self.pricer.price(reduced, mode, fleet, _ROUTES)
         if mode == EXACT:
