@@ -198,11 +198,33 @@ def test_with_a_time_limit_nobody_waits_for_long(cross):
 def test_nobody_waits_for_a_search_that_has_ended(cross, end):
     """The last plan of such a search is still seen."""
     exchange = Exchange(task_of(cross, iterations=9), 2, lambda: end == "stopped")
-    if end == "ended":
+    if end == "ended":  # the plan of its thread, which ends at once
+        thread = threading.Thread(target=exchange.of(1), args=[SHORT])
+        thread.start()
+        assert exchange.of(0)(LONG) == SHORT
+        thread.join(10)
         exchange.end_of(1)()
-    exchange.of(1)(SHORT) if end == "stopped" else None
-    found = [exchange.of(0)(LONG) for _ in range(2)]
-    assert found == ([SHORT] if end == "stopped" else [LONG]) * 2
+    else:
+        exchange.of(1)(SHORT)
+    assert [exchange.of(0)(LONG) for _ in range(2)] == [SHORT] * 2
+
+
+def test_with_a_time_limit_the_latest_plan_counts(cross):
+    """A search that calls more rarely than another one sees its newest plan."""
+    exchange = Exchange(task_of(cross), 2, lambda: False)
+    exchange.of(1)(LONG)
+    exchange.of(1)(SHORTEST)
+    assert exchange.of(0)(LONG) == SHORTEST
+
+
+def test_with_a_time_limit_nobody_waits_for_more_than_one_plan(cross, monkeypatch):
+    """After one call more than another search, only its next plan is waited for."""
+    exchange = Exchange(task_of(cross), 2, lambda: False)
+    for number in (0, 0, 0, 1):
+        exchange.of(number)(LONG)
+    monkeypatch.setattr(exchange._changed, "wait", pytest.fail)
+    for number in (0, 1, 0, 1):
+        exchange.of(number)(LONG)
 
 
 # -------------------------------------------------------------------------- promises

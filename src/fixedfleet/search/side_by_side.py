@@ -17,6 +17,7 @@ that the searches do not all become the same.
 from __future__ import annotations
 
 import math
+import operator
 import queue
 import threading
 import time
@@ -204,12 +205,13 @@ class Exchange:
     The exchange of plans between searches that run side by side.
 
     A search hands in a plan by calling its ``exchange`` function, which :meth:`of`
-    returns. Call k of a search waits for call k of all others, and then compares the
-    plans. A search that has ended is not waited for; its last plan counts.
+    returns, and the plans of all searches are compared. A search that has ended is not
+    waited for; its last plan counts.
 
-    With a time limit, a search waits for a moment only, and takes the latest plans of
-    those that are late. With a limit on iterations, it waits as long as necessary, so
-    that the result does not depend on the speed of the threads.
+    With a limit on iterations, call k of a search waits for call k of all others, so
+    that the result does not depend on the speed of the threads. With a time limit, a
+    search waits for a moment only, for those that have handed in nothing since its last
+    call, and the latest plans are compared.
 
     Parameters
     ----------
@@ -227,18 +229,17 @@ class Exchange:
     ) -> None:
         self._task = task
         self._stopped = stopped
-        self._patience = math.inf
-        if task.deadline.iterations is None:
-            self._patience = _PATIENCE_SECONDS
+        self._by_calls = task.deadline.iterations is not None
         # The latest two plans of each search with their ranks, and how many it has
-        # handed in. No search is more than one plan ahead, unless it was not waited
-        # for.
+        # handed in. If iterations are limited, no search is more than one plan ahead.
         self._plans: list[deque[_HandedIn]] = [deque(maxlen=2) for _ in range(count)]
         self._times = [0] * count
+        # By search: how many plans each one had handed in when its last call ended.
+        self._seen = [[0] * count for _ in range(count)]
         self._ended = [False] * count
         self._changed = threading.Condition()
-        # The plans that were combined last, by rank and search, and the result.
-        self._combined: tuple[list[tuple[tuple[int, float], int]], Plan] | None = None
+        # The plans that were combined last, and the result.
+        self._combined: tuple[list[_HandedIn], Plan] | None = None
 
     def of(self, number: int) -> Callable[[Plan], Plan]:
         """
@@ -255,6 +256,7 @@ class Exchange:
                 self._times[number] += 1
                 self._changed.notify_all()
                 self._await_others(number)
+                self._seen[number] = list(self._times)
                 plans = [self._plan_of(other, number) for other in self._handed_in()]
                 return self._choose(own, sorted(plans, key=lambda one: one[:2]))
 
@@ -279,11 +281,23 @@ class Exchange:
         return end
 
     def _await_others(self, number: int) -> None:
-        """Wait until every other search has handed in as many plans as this one."""
-        end = time.monotonic() + self._patience
+        """
+        Wait until no other search is late, or until patience ends.
+
+        If iterations are limited, a search is late until it has handed in as many plans
+        as this one. Otherwise it is late if it has handed in none since the last call.
+        """
+        end = math.inf
+        if not self._by_calls:
+            left = max(0.0, self._task.deadline.left())
+            end = time.monotonic() + min(_PATIENCE_SECONDS, left)
+        seen = [self._times[number] - 1] * len(self._times)
+        if not self._by_calls:
+            seen = self._seen[number]
         for other in range(len(self._times)):
             while (
-                self._times[other] < self._times[number]
+                other != number
+                and self._times[other] <= seen[other]
                 and not self._ended[other]
                 and not self._stopped()
                 and (left := end - time.monotonic()) > 0
@@ -298,11 +312,12 @@ class Exchange:
         """
         Return the plan that search ``other`` contributes to an exchange of ``number``.
 
-        This is the latest, but not a later one than that of search ``number``.
+        This is the latest, but if iterations are limited, not a later one than that of
+        search ``number``.
         """
         plans = self._plans[other]
         ahead = self._times[other] > self._times[number] and len(plans) > 1
-        return plans[-2] if ahead else plans[-1]
+        return plans[-2] if self._by_calls and ahead else plans[-1]
 
     def _choose(self, own: _HandedIn, plans: list[_HandedIn]) -> Plan:
         """
@@ -315,10 +330,11 @@ class Exchange:
         place = [one.number for one in plans].index(own.number)
         if 0 < place < len(plans) / 2:
             return own.plan
-        names = [one[:2] for one in plans]
-        if self._combined is None or self._combined[0] != names:
-            self._combined = names, self._combine(plans)
-        return self._combined[1]
+        known, combined = self._combined or ([], own.plan)
+        if len(known) != len(plans) or any(map(operator.is_not, known, plans)):
+            combined = self._combine(plans)
+            self._combined = plans, combined
+        return combined
 
     def _combine(self, plans: list[_HandedIn]) -> Plan:
         """Return the first plan with all groups of tours that cost less in others."""
