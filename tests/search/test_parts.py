@@ -12,6 +12,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
+from fixedfleet.search import parts
 from fixedfleet.search.parts import DividedPlan, search_in_threads
 
 
@@ -208,6 +209,21 @@ def test_each_part_has_a_thread_of_its_own(iterations):
     found = dict(search_in_threads(3, drawing("abcdef", search), limit))
     assert [part for part, _ in sorted(found.values())] == list("ABCDEF")
     assert len({name for _, name in found.values()}) == 3
+
+
+@pytest.mark.parametrize("iterations", [None, 100])
+def test_after_none_no_part_is_drawn_until_another_has_ended(monkeypatch, iterations):
+    """Draws in vain would depend on how often this thread looks at the time."""
+    monkeypatch.setattr(parts, "_POLL_SECONDS", 0.001)
+    draw_one, calls = drawing("a", lambda *_: time.sleep(0.1)), []
+
+    def draw(limit):
+        calls.append(limit)
+        return draw_one(limit) if len(calls) == 1 else None
+
+    limit = Deadline(60, iterations=iterations)
+    assert len(list(search_in_threads(2, draw, limit))) == 1
+    assert len(calls) == 3  # one part, none beside it, none after it
 
 
 @pytest.mark.parametrize(("iterations", "order"), [(100, "abcdef"), (None, "bcdefa")])

@@ -220,7 +220,8 @@ def search_in_threads(
     draw
         Returns the next part and its search, or None if there is none at present. Its
         argument is the deadline for the search. It is called when a thread is free, and
-        only after the caller has taken all parts that were yielded.
+        only after the caller has taken all parts that were yielded. After it returned
+        None, it is not called again until another part has been yielded.
     deadline
         When to end. Only the calling thread calls its ``stop``; the deadlines given to
         ``draw`` are over when it has returned True.
@@ -232,23 +233,24 @@ def search_in_threads(
     stopped = threading.Event()
     limit = replace(deadline, stop=stopped.is_set)
     running: dict[Future[Plan], Part] = {}
-    threads, patience = ThreadPoolExecutor(cores), math.inf
+    threads, patience, idle = ThreadPoolExecutor(cores), math.inf, False
     try:
         while time.monotonic() < patience:
             if not stopped.is_set() and deadline.over():
                 stopped.set()
                 patience = time.monotonic() + _GRACE_SECONDS
-            while not stopped.is_set() and len(running) < cores:
+            while not (idle or stopped.is_set()) and len(running) < cores:
                 drawn = draw(limit)
-                if drawn is None:
-                    break
-                running[threads.submit(drawn[1])] = drawn[0]
+                idle = drawn is None
+                if drawn is not None:
+                    running[threads.submit(drawn[1])] = drawn[0]
             if not running:
                 return
             first = next(iter(running))
             awaited = running if deadline.iterations is None else [first]
             for future in wait(awaited, _POLL_SECONDS, FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
+                idle = False
     finally:  # also if ``stop`` raises an error
         stopped.set()
         threads.shutdown(wait=False)
