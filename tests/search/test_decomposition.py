@@ -13,8 +13,10 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import (
+    SearchTask,
     cpu_arrays,
     cpu_distances,
     cpu_ends,
@@ -295,6 +297,32 @@ def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
     assert (len(begun), never_told) == (2, [])
 
 
+def test_with_iterations_no_plan_between_stages_is_yielded(
+    monkeypatch, instance, packing
+):
+    """When a plan would be shown depends on the time; the search may go on from it."""
+    monkeypatch.setattr(decomposition.ReportPace, "is_due", lambda _: True)
+    task = SearchTask(instance, packing, Deadline(60, iterations=1000), cores=2)
+    settings = _whole_settings(instance, MANY)
+    assert len(list(decomposition._anneal_parts(task, settings, MANY))) == 1
+
+
+def test_the_plan_of_the_last_exchange_is_yielded(monkeypatch, instance, packing):
+    """A plan that was combined from those of all searches is never lost."""
+
+    def cycle(task, first, savings, parameters):
+        yield task.initial_plan
+        return task.initial_plan, 0
+
+    monkeypatch.setattr(decomposition, "_search_cycle", cycle)
+    combined = improve(instance, packing, search="ruin_recreate", iterations=99).plan
+    task = SearchTask(
+        instance, packing, Deadline(60, iterations=9), exchange=lambda _: combined
+    )
+    search = decomposition._search_in_cycles(task, None, DecompositionParameters())
+    assert list(search)[-1] == combined
+
+
 @pytest.mark.parametrize("searched_by", ["anneal", "search_part"])
 def test_parts_of_a_plan_are_searched_at_once(
     monkeypatch, instance, packing, searched_by
@@ -330,12 +358,13 @@ def test_parts_of_a_plan_are_searched_at_once(
         (999, 43, 1, 1),
         (3000, 400, 16, 1),
         (3000, 8, 9, 9),
+        (3000, 1, 2, 2),
     ],
 )
 def test_cores_share_a_plan_of_many_customers(
     monkeypatch, customers, vehicles, cores, plans
 ):
-    """A core has at least 200 customers and 24 vehicles; further ones search others."""
+    """A core has at least 200 customers and 24 tours; further ones search others."""
     counts = []
 
     def side_by_side(search, task, count):
@@ -344,8 +373,9 @@ def test_cores_share_a_plan_of_many_customers(
 
     monkeypatch.setattr(decomposition, "search_side_by_side", side_by_side)
     monkeypatch.setattr(decomposition, "savings_plan", lambda *_: None)
-    instance = SimpleNamespace(num_customers=customers, vehicles=vehicles)
-    task = SimpleNamespace(instance=instance, cores=cores)
+    instance = SimpleNamespace(num_customers=customers, vehicles=1000)
+    plan = ff.Plan([[customer + 1] for customer in range(vehicles)])
+    task = SimpleNamespace(instance=instance, initial_plan=plan, cores=cores)
     list(decomposition.decomposition(task))
     assert counts == [plans]
 

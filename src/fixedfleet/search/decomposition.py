@@ -27,6 +27,7 @@ from fixedfleet.search.genetic import hgs_plans, small_population
 from fixedfleet.search.parts import DividedPlan, search_in_threads
 from fixedfleet.search.rounds import rounds
 from fixedfleet.search.ruin_recreate import (
+    MIN_EXCHANGE_SECONDS,
     RuinRecreateParameters,
     anneal,
     load_kernel,
@@ -35,7 +36,7 @@ from fixedfleet.search.ruin_recreate import (
 )
 from fixedfleet.search.searches import loaded_by
 from fixedfleet.search.side_by_side import search_side_by_side
-from fixedfleet.search.task import ReportPace, better, run_step
+from fixedfleet.search.task import ReportPace, better, exchanged, run_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -92,9 +93,9 @@ class DecompositionParameters:
         If several cores anneal one plan, each of them anneals about ``rounds`` parts,
         each for at least ``min_round_seconds``.
     min_customers, min_vehicles
-        Minimum numbers of customers and vehicles per core, if several cores search one
-        plan. The part that a core searches has half of them. The others are in no part,
-        so that the next part can consist of other tours.
+        Minimum numbers of customers and of vehicles in use per core, if several cores
+        search one plan. The part that a core searches has half of them. The others are
+        in no part, so that the next part can consist of other tours.
     large
         Above this number of customers, some settings differ, because there is little
         time per customer.
@@ -189,11 +190,14 @@ def decomposition(
 
 
 def _plans(task: SearchTask, parameters: DecompositionParameters) -> int:
-    """Return the number of plans that the cores search at the same time."""
-    instance = task.instance
+    """
+    Return the number of plans that the cores search at the same time.
+
+    The vehicles in use are the tours of the initial plan.
+    """
     each = min(
-        instance.num_customers // parameters.min_customers,
-        instance.vehicles // parameters.min_vehicles,
+        task.instance.num_customers // parameters.min_customers,
+        len(task.initial_plan.tours) // parameters.min_vehicles,
     )
     # A tenth more cores than that are not worth another plan.
     return max(1, ceil(task.cores / max(1, each) - 0.1))
@@ -230,7 +234,7 @@ def _search_in_cycles(
         if iterations is not None:
             iterations -= int(length) - unused
         least, number = growth * length, number + 1
-        plan = task.exchange(plan)
+        plan = yield from exchanged(task, plan)
 
 
 def _cycle_length(left: float, least: float, growth: float) -> float:
@@ -453,9 +457,9 @@ def _anneal_parts(
         for temperature in settings.temperatures(task.instance.num_customers)
     )
     size = task.instance.num_customers / (2 * cores)
-    pace = ReportPace(task.deadline)
+    pace, reports = ReportPace(task.deadline), task.deadline.iterations is None
     exchanges = 1 if task.is_alone else parameters.exchanges
-    for stage in rounds(task.deadline, exchanges):
+    for stage in rounds(task.deadline, exchanges, lambda: MIN_EXCHANGE_SECONDS):
         tours = DividedPlan(task.instance, plan, task.seed + stage.number)
         deadline, ends = stage.deadline, stage.between(hot, cold)
         count = ceil(parameters.rounds / exchanges)
@@ -465,11 +469,13 @@ def _anneal_parts(
         draw = partial(_draw_round, task, tours, steps, ends, size, settings)
         for part, found in search_in_threads(cores, draw, deadline):
             tours.replace(part, found)
-            if pace.is_due():
+            # These plans may be worse or better than those at the end of a stage. With
+            # a limit on iterations, no plan may depend on the speed of the machine.
+            if reports and pace.is_due():
                 yield from pace.report(tours.plan)
         plan = tours.plan()
         yield plan
-        plan = task.exchange(plan)
+        plan = yield from exchanged(task, plan)
     return plan
 
 
@@ -488,9 +494,9 @@ def _draw_round(
     Return None if there is no further round or no part. ``ends`` are the first and the
     last temperature of all ``steps``.
     """
-    step = next(steps, None)
-    part = None if step is None else tours.draw(size, set(), task.cores)
-    if step is None or part is None:
+    part = tours.draw(size, set(), task.cores)
+    step = None if part is None else next(steps, None)
+    if part is None or step is None:
         return None
     deadline = replace(step.deadline, stop=limit.stop)
     temperatures = step.between(*ends)
@@ -563,15 +569,16 @@ def _search_parts(
                 yield from pace.report(tours.plan)
                 changed = False
         plan = tours.plan()
-        if task.is_alone or iterations == 0 or deadline.over():
+        yield plan
+        if task.is_alone or iterations == 0 or deadline.left() <= CHECK_SECONDS * n:
             break
-        due, other = exchange_is_due(), task.exchange(plan)
-        if other != plan:
-            tours = DividedPlan(task.instance, other, task.seed + drawn)
+        due, known = exchange_is_due(), plan
+        plan = yield from exchanged(task, plan)
+        if plan != known:
+            tours = DividedPlan(task.instance, plan, task.seed + drawn)
         elif not due:
             break
         drawn, exchange = 0, deadline.within(parameters.exchange_seconds)
-    yield plan
     return plan, iterations or 0
 
 

@@ -48,7 +48,7 @@ _CHUNK_ITERATIONS = 1000  # most iterations of a chunk if iterations are limited
 # wait for Python's lock between chunks.
 _LONG_CHUNK_SECONDS = 1e-2
 _FIRST_CHUNK = 32  # iterations of the first chunk, which measures the speed
-_EXCHANGE_SECONDS = 0.2  # shortest time between two exchanges of plans
+MIN_EXCHANGE_SECONDS = 0.2  # shortest time between two exchanges of plans
 _ARRAYS_SECONDS = 3e-5  # time per customer to make the arrays of a large instance
 
 
@@ -165,7 +165,7 @@ def ruin_recreate(
     seconds = deadline.seconds / (1000 if task.is_alone else 100)
     seconds = min(max(_CHUNK_SECONDS, seconds), _LONG_CHUNK_SECONDS)
     begin = 0.0  # share of the limit that was used when every customer was served
-    least_pause = _EXCHANGE_SECONDS / max(deadline.seconds, _EXCHANGE_SECONDS)
+    least_pause = MIN_EXCHANGE_SECONDS / max(deadline.seconds, MIN_EXCHANGE_SECONDS)
     pause = max(1 / parameters.exchanges, least_pause)
     next_exchange = pause
     value = reported = _best_value(state)

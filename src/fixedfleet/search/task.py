@@ -32,6 +32,7 @@ __all__ = [
     "SearchTask",
     "better",
     "drop_excess",
+    "exchanged",
     "rank",
     "run_step",
 ]
@@ -116,6 +117,16 @@ class ReportPace:
         yield read_plan()
         end = self._clock()
         self._next = end + _REPORT_PAUSE * (end - begin)
+
+
+def exchanged(task: SearchTask, plan: Plan) -> Generator[Plan, None, Plan]:
+    """
+    Exchange a plan; return the plan to continue from, and yield it if it is new.
+    """
+    other = task.exchange(plan)
+    if other != plan:
+        yield other
+    return other
 
 
 def run_step(
