@@ -29,7 +29,7 @@ __all__ = ["Room", "enumerate_routes"]
 
 # The numbers of paths extended, and joined, between two checks of the time limit.
 _SLICE, _JOINED = 20_000, 2_000
-_TRIES = 100  # the most labels that are tried to complete a path
+_TRIES = 100  # the most labels whose penalties are compared to complete a path
 _PATHS, _ROUTES = 0, 1  # positions of the two numbers in Paths.counts
 
 
@@ -77,6 +77,7 @@ def enumerate_routes(
     whole, graph = pricer.whole, reduced.graph
     paths = _empty_paths(graph, *room)
     cheapest = cheapest_labels(graph, labels)
+    loads = _settled_loads(labels)
     limits = (whole.costs, whole.demands, whole.capacity, cheapest, most)
     if not _start(graph, paths, *limits):
         return None
@@ -88,14 +89,14 @@ def enumerate_routes(
     while 0 <= position < paths.counts[_PATHS]:
         pricer.check_time()
         part = (0, half, position, position + _SLICE)
-        position = _extend(graph, paths, labels, *limits, *part)
+        position = _extend(graph, paths, labels, loads, *limits, *part)
     number = paths.counts[_PATHS]  # of the first paths
     if position >= 0 and half < whole.limit:
         position = 0
         while 0 <= position < number:
             pricer.check_time()
             part = (half + 1, whole.limit, position, min(position + _SLICE, number))
-            position = _extend(graph, paths, labels, *limits, *part)
+            position = _extend(graph, paths, labels, loads, *limits, *part)
     if position < 0:
         return None
     # The first paths, sorted by last customer, load and reduced cost.
@@ -104,13 +105,23 @@ def enumerate_routes(
     order = np.lexsort((paths.reduced[:number], groups)).astype(np.int32)
     every = np.arange(whole.size * (whole.limit + 1) + 1)
     starts = np.searchsorted(groups[order], every)
+    # Copies in this order, because reading them one after the other is much faster.
+    sorted_paths = order, paths.reduced[order], paths.visited[order], starts
     for begin in range(number, paths.counts[_PATHS], _JOINED):
         pricer.check_time()
         end = min(begin + _JOINED, paths.counts[_PATHS])
-        if not _join(graph, paths, labels, *limits, order, starts, begin, end):
+        if not _join(graph, paths, labels, loads, *limits, *sorted_paths, begin, end):
             return None
     rows: NDArray[np.int16] = _unpack(paths)
     return rows
+
+
+def _settled_loads(labels: Labels) -> NDArray[np.int32]:
+    """Return the loads of the settled labels, in the order of ``labels.settled``."""
+    loads = np.zeros(labels.settled.shape, np.int32)
+    for customer, number in enumerate(labels.num_settled):
+        loads[customer, :number] = labels.load[labels.settled[customer, :number]]
+    return loads
 
 
 def _empty_paths(graph: Graph, paths: int, routes: int) -> Paths:
@@ -292,12 +303,15 @@ def _join(
     graph: Graph,
     paths: Paths,
     there: Labels,
+    loads: Any,
     costs: Any,
     _demands: Any,
     capacity: Any,
     cheapest: Any,
     most: Any,
     order: Any,
+    reduced: Any,
+    visited: Any,
     starts: Any,
     first: Any,
     last: Any,
@@ -306,8 +320,9 @@ def _join(
     Make routes of paths: directly back to the depot, or along another path.
 
     ``order`` has the paths of at most half the load by last customer, load and reduced
-    cost, and ``starts`` where each customer and load begins in it. Return False if
-    there are more routes than allowed.
+    cost, and ``starts`` where each customer and load begins in it. ``reduced`` and
+    ``visited`` are those of :class:`Paths` in this order. Return False if there are
+    more routes than allowed.
     """
     for path in range(first, last):
         if not _close(graph, paths, costs, path, most):
@@ -318,17 +333,17 @@ def _join(
             spare = most - paths.reduced[path] - graph.reduced[node, customer]
             if spare < cheapest[room, customer]:
                 continue
-            if not _can_end(graph, paths, path, there, customer, spare):
+            if not _can_end(graph, paths, path, there, loads, customer, spare):
                 continue
             group = customer * (graph.limit + 1)
             for steps in range(1, room + 1):
                 for place in range(starts[group + steps], starts[group + steps + 1]):
-                    rest = order[place]
-                    left = spare - paths.reduced[rest]
+                    left = spare - reduced[place]
                     if left < 0:
                         break
-                    if _overlap(paths, path, rest):
+                    if _overlap(paths, path, visited, place):
                         continue
+                    rest = order[place]
                     if paths.load[path] + paths.load[rest] > capacity:
                         continue
                     if left < both_odd(graph, paths, paths, path, rest):
@@ -340,23 +355,30 @@ def _join(
 
 
 @compiled()
-def _overlap(paths: Paths, one: Any, other: Any) -> Any:
-    """Return whether two paths have a customer in common."""
-    for word in range(paths.visited.shape[1]):
-        if paths.visited[one, word] & paths.visited[other, word]:
+def _overlap(paths: Paths, path: Any, visited: Any, place: Any) -> Any:
+    """Return whether a path visits one of the customers ``visited[place]``."""
+    for word in range(visited.shape[1]):
+        if paths.visited[path, word] & visited[place, word]:
             return True
     return False
 
 
 @compiled()
 def _can_end(
-    graph: Graph, paths: Paths, path: Any, there: Labels, customer: Any, spare: Any
+    graph: Graph,
+    paths: Paths,
+    path: Any,
+    there: Labels,
+    loads: Any,
+    customer: Any,
+    spare: Any,
 ) -> Any:
     """
     Return whether a path can return to the depot by way of this customer.
 
     It can if a label towards the depot, at the customer, fits: the cost of the label
-    and the penalties that the two cause together are at most ``spare``.
+    and the penalties that the two cause together are at most ``spare``. ``loads`` has
+    the loads of the settled labels.
     """
     visited = np.uint64(0)  # as in the memory of labels at this customer
     stop = path
@@ -364,18 +386,21 @@ def _can_end(
         visited |= graph.blocked[customer, paths.node[stop]]
         stop = paths.parent[stop]
     room = graph.limit - paths.steps[path]
-    for place in range(min(there.num_settled[customer], _TRIES)):
+    tries = _TRIES
+    for place in range(there.num_settled[customer]):
         left = spare - there.settled_cost[customer, place]
         if left < 0:
             return False
+        if loads[customer, place] > room:
+            continue
         if there.settled_memory[customer, place] & visited:
             continue
-        rest = there.settled[customer, place]
-        if there.load[rest] > room:
-            continue
-        if left >= both_odd(graph, paths, there, path, rest):
+        if left >= both_odd(graph, paths, there, path, there.settled[customer, place]):
             return True
-    return there.num_settled[customer] > _TRIES
+        tries -= 1
+        if tries == 0:
+            return True
+    return False
 
 
 @compiled()
@@ -383,6 +408,7 @@ def _extend(
     graph: Graph,
     paths: Paths,
     there: Labels,
+    loads: Any,
     costs: Any,
     demands: Any,
     capacity: Any,
@@ -418,7 +444,8 @@ def _extend(
             room = graph.limit - paths.steps[position]
             if reduced > most - cheapest[room, customer]:
                 continue
-            if not _can_end(graph, paths, position, there, customer, most - reduced):
+            spare = most - reduced
+            if not _can_end(graph, paths, position, there, loads, customer, spare):
                 continue
             new = paths.counts[_PATHS]
             if new + 1 >= len(paths.cost):
