@@ -1,4 +1,4 @@
-"""Which compiled code a call loads too late: after it has started its clock."""
+"""Which compiled code is loaded too late: after a clock has been started."""
 
 from __future__ import annotations
 
@@ -16,24 +16,48 @@ def loaded_late(
 ) -> set[str]:
     """Return the compiled functions that a call loads after it has started its clock.
 
-    Before the call, this process forgets all compiled code, as if it were new. In a new
-    installation, the same code would be compiled. ``module`` starts the clock by making
-    an object of its class ``clock``; only the last one counts.
+    ``module`` starts the clock by making an object of its class ``clock``. If it makes
+    several, only the last one counts.
     """
-    before: dict[Any, int] = {}
+    loading = Loading()
 
-    class Clock(getattr(module, clock)):  # type: ignore[misc]
+    class Clock(getattr(module, clock)):
         def __init__(self, *values: Any, **options: Any) -> None:
             super().__init__(*values, **options)
             if "begin" not in options:  # else it is a part of another one's time
-                before.update(_variants())
+                loading.start_clock()
 
-    _forget()
     monkeypatch.setattr(module, clock, Clock)
     call()
-    assert before, "the clock was not started"
-    after = _variants().items()
-    return {one.__name__ for one, count in after if count > before.get(one, 0)}
+    return loading.late()
+
+
+class Loading:
+    """Watches what is loaded, after this process has forgotten all compiled code.
+
+    What a new process loads, it compiles if nothing is stored on disk yet.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[Any, int] | None = None
+        for name, value in _values():
+            if hasattr(value, "overloads"):
+                value._reset_overloads()
+            elif name.startswith("load_") and hasattr(value, "cache_clear"):
+                value.cache_clear()
+
+    def start_clock(self) -> None:
+        """Start the clock, after which nothing should be loaded."""
+        self._before = _variants()
+
+    def late(self) -> set[str]:
+        """Return the compiled functions that were loaded after the clock's start."""
+        assert self._before is not None, "the clock was not started"
+        return {
+            one.__name__
+            for one, count in _variants().items()
+            if count > self._before.get(one, 0)
+        }
 
 
 def _values() -> Iterator[tuple[str, Any]]:
@@ -50,12 +74,3 @@ def _variants() -> dict[Any, int]:
         for _, value in _values()
         if hasattr(value, "overloads")
     }
-
-
-def _forget() -> None:
-    """Forget the compiled functions that are loaded, and that they have been loaded."""
-    for name, value in _values():
-        if hasattr(value, "overloads"):
-            value._reset_overloads()
-        elif name.startswith("load_") and hasattr(value, "cache_clear"):
-            value.cache_clear()
