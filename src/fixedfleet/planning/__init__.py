@@ -15,6 +15,7 @@ from fixedfleet.planning.greedy import pseudo_greedy
 from fixedfleet.planning.network_plans import (
     PlansByNetwork,
     load_decoding,
+    load_network,
     plan_by_network,
 )
 from fixedfleet.planning.predicting import certain_prediction, predict, predict_views
@@ -30,6 +31,7 @@ __all__ = [
     "decode",
     "get_decoder",
     "load_decoding",
+    "load_network",
     "plan_by_network",
     "predict",
     "predict_views",

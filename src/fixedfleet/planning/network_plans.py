@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["PlansByNetwork", "load_decoding", "plan_by_network"]
+__all__ = ["PlansByNetwork", "load_decoding", "load_network", "plan_by_network"]
 
 # The instances are split so that decoding a part takes at most this many bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
@@ -160,6 +160,16 @@ def plan_by_network(
 
 
 @cache
+def load_network(device: str = "cpu") -> None:
+    """
+    Load the default network, and all code that plans with it.
+
+    Call it before a time limit begins.
+    """
+    plan_by_network(_tiny_batch(), device=device)
+
+
+@cache
 def load_decoding(decoding: str = "membership", device: str = "cpu") -> None:
     """
     Load all code that turns predictions into plans, or compile it the first time.
@@ -168,23 +178,25 @@ def load_decoding(decoding: str = "membership", device: str = "cpu") -> None:
     repair settle all customers anew. So a tiny instance with such a customer goes
     through all steps here, before a time is measured or limited.
     """
-    batch = InstanceBatch.of(
-        [
-            Instance(
-                depot=(0, 0),
-                customers=[(1, 0), (2, 0), (3, 0), (4, 0)],
-                demands=[2, 2, 3, 1],
-                capacity=4,
-                vehicles=2,
-            )
-        ]
-    )
+    batch = _tiny_batch()
     prediction = certain_prediction(batch, [Plan([[1], [2]])], device=device)
     with interrupts_deferred():  # Numba's compiler may lose a KeyboardInterrupt
         tours = torch.zeros_like(get_decoder(decoding)(prediction))
         tours[0, :, 0] = torch.tensor([1, 2])  # neither has room for customer 3
         plans = make_plans(repair_tours(prediction, tours, RepairOptions()))
         _best(batch, [plans, plans]).feasible(batch)
+
+
+def _tiny_batch() -> InstanceBatch:
+    """Return a batch of one instance, whose four customers fill its two vehicles."""
+    tiny = Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (2, 0), (3, 0), (4, 0)],
+        demands=[2, 2, 3, 1],
+        capacity=4,
+        vehicles=2,
+    )
+    return InstanceBatch.of([tiny])
 
 
 class _Clock:
