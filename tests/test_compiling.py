@@ -39,12 +39,18 @@ def load(tmp_path):
 
 def test_only_what_is_not_stored_is_announced(load, caplog):
     """The first call compiles and says so, once; afterwards nothing is said."""
-    caplog.set_level(logging.INFO, "fixedfleet.compiling")
     kernel = load()
     assert (kernel.twice(2), kernel.twice(1.5)) == (4, 3)  # two variants
     assert [record.message for record in caplog.records] == [SAID]
     caplog.clear()
     assert (load().twice(2), caplog.records) == (4, [])
+
+
+def test_a_program_without_logging_shows_it(load, capsys, monkeypatch):
+    """A user who has not set up logging sees why the first call takes long."""
+    monkeypatch.setattr(logging.getLogger("fixedfleet"), "propagate", False)
+    assert load().twice(2) == 4
+    assert capsys.readouterr() == ("", f"{SAID}\n")
 
 
 @pytest.mark.parametrize("quiet", [False, True])

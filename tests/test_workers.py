@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import pickle
 import signal
@@ -472,7 +471,6 @@ def test_a_cluster_carries_messages_and_deadlines(cluster):
 
 def test_workers_that_compile_say_so_once(tmp_path, caplog):
     """The parent's log has one line for all workers, and none if nothing compiles."""
-    caplog.set_level(logging.INFO, "fixedfleet.compiling")
     jobs = [tmp_path / name for name in ("one.py", "two.py")]
     for path in jobs:
         path.write_text(

@@ -27,8 +27,7 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
     Return a decorator that compiles a function with Numba.
 
     The type of the function stays visible to mypy. Compiled code is stored on disk. If
-    some code is not stored yet, the logger of this module says once that it is being
-    compiled.
+    some code is not stored yet, :func:`say_compiling` says that it is being compiled.
     """
     from numba import njit
 
@@ -56,8 +55,13 @@ def _await_compiling() -> None:
 
 @cache  # one line, not one per function or worker process
 def say_compiling() -> None:
-    """Log, once per process, that something is compiled."""
-    _log.info("compiling, once: this can take a minute")
+    """
+    Log, once per process, that something is compiled.
+
+    It is logged as a warning, because Python prints warnings also if a program has not
+    set up logging. Otherwise the first call would be silent for a minute.
+    """
+    _log.warning("compiling, once: this can take a minute")
 
 
 def clear_cache(function: Any) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
-from fixedfleet.bound import LowerBound
+from fixedfleet.bound import LowerBound, proving
+from tests.loading import loaded_late
 
 
 def test_a_good_plan_is_proven(square):
@@ -38,6 +39,17 @@ def test_without_a_plan_one_is_searched_for(square):
     assert found.cost == pytest.approx(204 + 4 * math.sqrt(2))
     assert str(found) == "cost 209.657, proven: no plan is cheaper"
     assert not found.interrupted
+
+
+def test_the_code_that_finds_a_plan_is_loaded_before_the_clock(square, monkeypatch):
+    """The time limit is not spent on compiling the search."""
+    late = loaded_late(
+        monkeypatch,
+        proving,
+        "Deadline",
+        lambda: ff.lower_bound(square, time_limit=0.2),
+    )
+    assert late == set()
 
 
 def test_a_bound_has_ten_seconds_unless_told_otherwise():

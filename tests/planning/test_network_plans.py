@@ -15,7 +15,9 @@ from fixedfleet.planning import (
     plan_by_network,
     predict,
     predicting,
+    settling,
 )
+from tests.loading import loaded_late
 
 
 def plans_for(instances, *model, **options):
@@ -33,6 +35,26 @@ def test_many_are_planned_as_one_alone(monkeypatch):
     instances += generate.uniform(22, 1, seed=1, capacity=30, vehicles=5)
     alone = [plans_for([instance])[0] for instance in instances]
     assert plans_for(instances) == alone
+
+
+@pytest.mark.parametrize(
+    "options", [{"symmetries": 2}, {"decoding": "edges"}, {"passes": 1}]
+)
+def test_nothing_is_loaded_while_time_is_measured(monkeypatch, options):
+    """Code that only some instances need is loaded before the first step is timed."""
+    calls, settle = [], settling.settle_tours
+
+    def note(*values):
+        calls.append(values)
+        return settle(*values)
+
+    monkeypatch.setattr(settling, "settle_tours", note)
+    full = generate.uniform(30, 4, seed=0, capacity=40, vehicles=4, reject=False)
+    late = loaded_late(
+        monkeypatch, network_plans, "_Clock", lambda: plan_by_network(full, **options)
+    )
+    assert late == set()
+    assert len(calls) > 1  # the first of them only loads the code
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.search.construct import savings, sweep
+from tests.loading import loaded_late
 from tests.oracle import optimal_day
 
 
@@ -60,6 +62,23 @@ def test_the_guarantee_plans_for_the_smallest_fleet(square):
     assert len(result.unserved) == 2
     assert [stage.name for stage in result.stages] == ["fleet", "partial", "auto"]
     assert result.stages[2].gain == result.stages[0].cost - result.cost
+
+
+@pytest.mark.parametrize("start", ["savings", "sweep", "network"])
+def test_the_code_of_a_start_is_loaded_before_the_clock(monkeypatch, start):
+    """Compiling takes none of the time, even if a start leaves customers out."""
+    if start == "network":
+        pytest.importorskip("torch")
+    (instance,) = generate.uniform(20, 1, seed=0)
+    assert savings(instance).unserved(instance)
+    assert sweep(instance).unserved(instance)
+    late = loaded_late(
+        monkeypatch,
+        importlib.import_module("fixedfleet.solving.solve"),
+        "Deadline",
+        lambda: ff.solve(instance, 1.0, start=start, search="none"),
+    )
+    assert late == set()
 
 
 # No bound tells whether four vehicles of 24 carry these; no packing into four exists.

@@ -17,6 +17,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.search import gpu_kernel
+from tests.loading import loaded_late
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +133,52 @@ def test_large_instances_go_to_a_gpu_part_by_part(no_kernel, monkeypatch):
     instances = [one.with_vehicles(one.minimum_vehicles + 2) for one in instances]
     ff.solve_batch(instances, iterations=5, search="gpu", cores=3)
     assert alone == [(201, "gpu", 3)]
+
+
+@pytest.mark.parametrize("start", ["packing", "savings", "network"])
+def test_all_code_is_loaded_before_the_clock(batch, monkeypatch, start):
+    """The time limits are not spent on compiling, whatever the steps."""
+    if start == "network":
+        pytest.importorskip("torch")
+    some = [*batch[:4], *generate.uniform(210, 1, seed=3, capacity=50, vehicles=30)]
+    late = loaded_late(
+        monkeypatch,
+        importlib.import_module("fixedfleet.solving.solve_batch"),
+        "Deadline",
+        lambda: ff.solve_batch(some, start=start, time_limit=0.02, cores=1),
+    )
+    assert late == set()
+
+
+@pytest.mark.parametrize("vehicle_cost", [0, 35])
+def test_all_kernels_of_a_gpu_are_loaded_before_the_clock(
+    no_kernel, monkeypatch, vehicle_cost
+):
+    """The GPU compiles nothing within the time, also with fewer vehicles."""
+    module = importlib.import_module("fixedfleet.solving.solve_batch")
+    assess, loaded = module.assess_batch, set()
+
+    def assess_after_loading(*values, **options):
+        monkeypatch.setattr(gpu_kernel, "load_kernels", lambda groups: None)
+        return assess(*values, **options)
+
+    kinds = lambda groups: [(one.slots, one.rounded) for one in groups]  # noqa: E731
+    monkeypatch.setattr(module, "assess_batch", assess_after_loading)
+    monkeypatch.setattr(
+        gpu_kernel, "load_kernels", lambda groups: loaded.update(kinds(groups))
+    )
+    wide = [
+        *generate.uniform(20, 2, seed=3),
+        *generate.uniform(60, 2, seed=3, capacity=40, vehicles=60),
+    ]
+    wide = [
+        replace(one, rounding=rounding, vehicles=one.num_customers)
+        for one in wide
+        for rounding in ("none", "round")
+    ]
+    ff.solve_batch(wide, iterations=5, search="gpu", vehicle_cost=vehicle_cost)
+    assert {*kinds(group for group, _ in no_kernel)} <= loaded
+    assert no_kernel
 
 
 @pytest.mark.parametrize("start", ["savings", "sweep"])

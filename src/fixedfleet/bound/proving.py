@@ -13,11 +13,11 @@ from fixedfleet.bound.bounding import bounds
 from fixedfleet.bound.subset_rows import count_visits
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError, check_vehicle_cost
-from fixedfleet.fleet import assess_fleet
+from fixedfleet.fleet import assess_fleet, load_exact_packing
 from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupt_noted, interrupts_deferred
 from fixedfleet.plan import Plan
-from fixedfleet.search import improve
+from fixedfleet.search import improve, load_search
 from fixedfleet.wording import describe_proof, format_length
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LowerBound", "load_kernels", "lower_bound"]
 
-_SEARCH_SHARE = 0.1  # share of the time for the search for a plan if none is given
+# The search for a plan if none is given, and its share of the time.
+_SEARCH, _SEARCH_SHARE = "auto", 0.1
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,6 +136,9 @@ def lower_bound(
     instance.require_plain("a lower bound")
     check_vehicle_cost(vehicle_cost)
     load_kernels()
+    if plan is None:
+        load_exact_packing(instance)
+        load_search(_SEARCH, instance)
     with interrupt_noted() as pressed:
         deadline = Deadline.of(time_limit, stop=stop).or_when(pressed)
         tours: set[tuple[int, ...]] = set()
@@ -183,6 +187,7 @@ def _find_plan(
         verdict.packing,
         time_limit=deadline.seconds,
         stop=deadline.over,
+        search=_SEARCH,
         seed=seed,
         vehicle_cost=vehicle_cost,
         on_improvement=note,

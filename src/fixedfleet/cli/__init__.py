@@ -45,6 +45,7 @@ _COMMANDS = (
     serve_command,
     list_commands,
 )
+_COMPILING = "fixedfleet.compiling"  # the logger of the notice of compiling
 _BROKEN_PIPE = 141  # the usual exit code if the reader of a pipe has ended
 
 
@@ -117,11 +118,11 @@ def _messages_on_stderr(*, quiet: bool) -> Iterator[None]:
     They are warnings and, unless ``quiet``, the notice that code is being compiled.
     """
     logger = logging.getLogger("fixedfleet")
-    compiling = logging.getLogger("fixedfleet.compiling")
+    compiling = logging.getLogger(_COMPILING)
     handler, level = _Messages(), compiling.level
     logger.addHandler(handler)
-    if not quiet:
-        compiling.setLevel(logging.INFO)
+    if quiet:
+        compiling.setLevel(logging.ERROR)
     try:
         yield
     finally:
@@ -134,10 +135,10 @@ class _Messages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of a record on standard error."""
-        if record.levelno >= logging.WARNING:
-            warn(record.getMessage())
-        else:
+        if record.name == _COMPILING:  # nothing that a user should worry about
             print(f"fixedfleet: {record.getMessage()}", file=sys.stderr, flush=True)
+        else:
+            warn(record.getMessage())
 
 
 class _Version(argparse.Action):

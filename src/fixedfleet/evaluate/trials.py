@@ -273,6 +273,8 @@ def _warm_up(method: Method, trial: Trial) -> None:
         iterations = min(iterations, _WARM_ITERATIONS)
     with contextlib.suppress(Exception):  # the timed call will report the error
         _call(method, trial, limit, iterations)
+        if planning := sys.modules.get("fixedfleet.planning"):
+            planning.load_decoding()  # the trial may need code that the call did not
 
 
 def _call(

@@ -12,7 +12,12 @@ require("torch", "network", "decoding a prediction")
 
 from fixedfleet.planning.decoders import DECODERS, decode, get_decoder
 from fixedfleet.planning.greedy import pseudo_greedy
-from fixedfleet.planning.network_plans import PlansByNetwork, plan_by_network
+from fixedfleet.planning.network_plans import (
+    PlansByNetwork,
+    load_decoding,
+    load_network,
+    plan_by_network,
+)
 from fixedfleet.planning.predicting import certain_prediction, predict, predict_views
 from fixedfleet.planning.prediction import Prediction
 from fixedfleet.planning.repair import RepairOptions
@@ -25,6 +30,8 @@ __all__ = [
     "certain_prediction",
     "decode",
     "get_decoder",
+    "load_decoding",
+    "load_network",
     "plan_by_network",
     "predict",
     "predict_views",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,17 @@ import numpy as np
 import torch
 
 from fixedfleet.errors import InputError
+from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.model import DEFAULT_MODEL, load_once
 from fixedfleet.model.devices import calm_threads, check_device
-from fixedfleet.plan import PlanBatch
+from fixedfleet.plan import Plan, PlanBatch
 from fixedfleet.planning.decoders import get_decoder
-from fixedfleet.planning.predicting import chosen_precision, predict_views
+from fixedfleet.planning.predicting import (
+    certain_prediction,
+    chosen_precision,
+    predict_views,
+)
 from fixedfleet.planning.repair import RepairOptions, repair_tours
 from fixedfleet.planning.tour_groups import replan_groups
 from fixedfleet.planning.tours import make_plans, tour_loads, unserved_customers
@@ -28,12 +34,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from fixedfleet.instance import InstanceBatch
     from fixedfleet.model.devices import Precision
     from fixedfleet.planning.decoders import PlanDecoder
     from fixedfleet.planning.prediction import Prediction
 
-__all__ = ["PlansByNetwork", "plan_by_network"]
+__all__ = ["PlansByNetwork", "load_decoding", "load_network", "plan_by_network"]
 
 # The instances are split so that decoding a part takes at most this many bytes.
 _BYTES = {"cpu": 2**30, "cuda": 2**33}
@@ -128,6 +133,7 @@ def plan_by_network(
     if many and find_spec("triton"):
         network.fuse()
     light = network.factored and decoding == "membership"
+    load_decoding(decoding, device)
     clock = _Clock(device)
     left = np.zeros((2, len(instances)), dtype=np.int64)
     parts = []
@@ -151,6 +157,46 @@ def plan_by_network(
         clock.close("passes")
     bits = 16 if chosen_precision(network, precision) == "bf16" else 32
     return PlansByNetwork(plans, clock.seconds, left[0], left[1], bits)
+
+
+@cache
+def load_network(device: str = "cpu") -> None:
+    """
+    Load the default network, and all code that plans with it.
+
+    Call it before a time limit begins.
+    """
+    plan_by_network(_tiny_batch(), device=device)
+
+
+@cache
+def load_decoding(decoding: str = "membership", device: str = "cpu") -> None:
+    """
+    Load all code that turns predictions into plans, or compile it the first time.
+
+    Some of it is seldom needed: only a customer for whom no tour has room makes the
+    repair settle all customers anew. So a tiny instance with such a customer goes
+    through all steps here, before a time is measured or limited.
+    """
+    batch = _tiny_batch()
+    prediction = certain_prediction(batch, [Plan([[1], [2]])], device=device)
+    with interrupts_deferred():  # Numba's compiler may lose a KeyboardInterrupt
+        tours = torch.zeros_like(get_decoder(decoding)(prediction))
+        tours[0, :, 0] = torch.tensor([1, 2])  # neither has room for customer 3
+        plans = make_plans(repair_tours(prediction, tours, RepairOptions()))
+        _best(batch, [plans, plans]).feasible(batch)
+
+
+def _tiny_batch() -> InstanceBatch:
+    """Return a batch of one instance, whose four customers fill its two vehicles."""
+    tiny = Instance(
+        depot=(0, 0),
+        customers=[(1, 0), (2, 0), (3, 0), (4, 0)],
+        demands=[2, 2, 3, 1],
+        capacity=4,
+        vehicles=2,
+    )
+    return InstanceBatch.of([tiny])
 
 
 class _Clock:

@@ -140,7 +140,9 @@ def chosen_precision(network: PlanNetwork, precision: Precision | None) -> Preci
     return precision
 
 
-def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Prediction:
+def certain_prediction(
+    instances: InstanceBatch, plans: Sequence[Plan], *, device: str = "cpu"
+) -> Prediction:
     """
     Return a prediction, made without a network, in which given plans are certain.
 
@@ -149,13 +151,14 @@ def certain_prediction(instances: InstanceBatch, plans: Sequence[Plan]) -> Predi
     prediction by membership shows what decoding alone changes: it orders the tours of a
     plan by distance.
     """
-    batch = collate(instances)
+    batch = collate(instances, device)
     (size, nodes), vehicles = batch.features.nodes.shape, batch.features.vehicles
-    serves = torch.full((size, vehicles.shape[1], nodes), _UNLIKELY)
+    shape = size, vehicles.shape[1], nodes
+    serves = torch.full(shape, _UNLIKELY, device=device)
     for row, plan in enumerate(plans):
         for number, tour in enumerate(plan.tours[: int(vehicles[row].sum())]):
             serves[row, number, list(tour)] = 1.0
-    log_probs = torch.full((*serves.shape, nodes), -torch.inf)
+    log_probs = torch.full((*shape, nodes), -torch.inf, device=device)
     # Membership decoding only uses the sum over j, so one edge per customer is enough.
     log_probs[..., 0] = serves.log()
     return _make_prediction(log_probs, batch)

@@ -15,6 +15,7 @@ import numpy as np
 
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError
+from fixedfleet.interrupts import interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search.improve import run_search
 
@@ -83,18 +84,24 @@ def complete_plan(
     return None if plan.unserved(instance) else plan
 
 
-def load_start(name: str) -> None:
+def load_start(name: StartName, instance: Instance, *, device: str = "cpu") -> None:
     """
-    Load what the initial plan with this name needs: compiled code, or the network.
+    Load what :func:`make_start` needs for an instance: compiled code, or the network.
 
-    Call it before the time limit begins.
+    Call it before the time limit begins. ``device`` is the device of the network.
     """
-    if name == "network":
-        from fixedfleet.model import DEFAULT_MODEL, load_once
+    if name == "packing":
+        return
+    from fixedfleet.search.ruin_recreate import load_kernel_for  # needs Numba
 
-        load_once(DEFAULT_MODEL)
-    elif name == "savings":
-        load_savings()
+    with interrupts_deferred():  # Numba's compiler may lose a KeyboardInterrupt
+        if name == "network":
+            from fixedfleet.planning import load_network
+
+            load_network(device)
+        elif name == "savings":
+            load_savings()
+        load_kernel_for(instance)  # for customers that the plan leaves unserved
 
 
 @cache

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.task import SearchTask
 
-__all__ = ["GpuParameters", "gpu_search", "improve_batch", "require_gpu"]
+__all__ = [
+    "GpuParameters",
+    "gpu_search",
+    "improve_batch",
+    "load_for_batch",
+    "require_gpu",
+]
 
 _MOST_ITERATIONS = 2**31 - 1  # the kernel counts them in 32 bits
 
@@ -108,14 +114,23 @@ def improve_batch(
     return plans
 
 
+def load_for_batch(batch: InstanceBatch) -> None:
+    """
+    Load or compile the kernels with which :func:`improve_batch` searches a batch.
+
+    Call it before a time limit begins.
+    """
+    nothing = PlanBatch(np.zeros((len(batch), 1), dtype=np.int64))
+    gpu_kernel.load_kernels(pack(batch, nothing))
+
+
 def _load(instance: Instance) -> None:
     """Load or compile the kernels that an instance needs."""
     if instance.num_customers > PARTS_ABOVE:
         load_for_gpu_parts(instance)
     else:
         load_kernel_for(instance)  # needed if the initial plan has unserved customers
-        batch, nothing = InstanceBatch.of([instance]), PlanBatch.from_plans([Plan([])])
-        gpu_kernel.load_kernels(pack(batch, nothing))
+        load_for_batch(InstanceBatch.of([instance]))
 
 
 @loaded_by(_load)

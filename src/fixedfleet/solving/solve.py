@@ -433,7 +433,7 @@ def _load(instance: Instance, settings: _Settings) -> Search | None:
     Return the search, or None if the user has chosen the search "none".
     """
     if isinstance(settings.start, str):
-        load_start(settings.start)
+        load_start(settings.start, instance)
     load_exact_packing(instance)
     if settings.prove:
         load_for_bound()

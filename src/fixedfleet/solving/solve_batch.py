@@ -21,14 +21,20 @@ from fixedfleet.errors import (
     check_vehicle_cost,
     check_whole,
 )
-from fixedfleet.fleet import assess_batch
-from fixedfleet.instance import InstanceBatch
-from fixedfleet.interrupts import interrupt_noted
+from fixedfleet.fleet import assess_batch, exact_packing
+from fixedfleet.fleet.packing import best_fit_batch
+from fixedfleet.instance import Instance, InstanceBatch
+from fixedfleet.interrupts import interrupt_noted, interrupts_deferred
 from fixedfleet.plan import PlanBatch
 from fixedfleet.progress import ProgressPrinter
 from fixedfleet.result import BatchResult
-from fixedfleet.search import SEARCHES, improve, name_of
-from fixedfleet.search.construct import StartName, complete_plan, make_start
+from fixedfleet.search import SEARCHES, improve, load_search, name_of
+from fixedfleet.search.construct import (
+    StartName,
+    complete_plan,
+    load_start,
+    make_start,
+)
 from fixedfleet.search.improve import expensive_rows
 from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE
 from fixedfleet.solving.solve import warn_of_ignored_cost
@@ -40,7 +46,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search import Search
     from fixedfleet.workers import Call, Engine
@@ -83,7 +88,8 @@ def solve_batch(
         plans are made for the whole batch; their time, divided by the number of
         instances, is subtracted from this limit, and the search of each instance has
         the rest. Each core searches one instance at a time. A GPU searches all
-        instances at once, for this time multiplied by their number.
+        instances at once, for this time multiplied by their number. Loading compiled
+        code and networks, the first time in a process, does not count.
     iterations
         Iterations of the search per instance, instead of a time limit. Then the same
         seed gives the same plans on any number of cores and on a cluster.
@@ -133,6 +139,7 @@ def solve_batch(
         vehicle_cost=check_vehicle_cost(vehicle_cost),
     )
     batch = InstanceBatch.of(instances)
+    _load(batch, start, device, settings)
     clock = Deadline()
     progress = _Progress(Stages(clock), vehicle_cost, display)
     with interrupt_noted() as pressed:
@@ -274,6 +281,41 @@ class _Progress:
 
 
 # ---------------------------------------------------------------------- the steps
+
+
+def _load(
+    batch: InstanceBatch, start: StartName, device: str, settings: _Settings
+) -> None:
+    """
+    Load all code that the steps need, before the time begins.
+
+    What this process compiles is stored on disk. The processes that search load it from
+    there.
+    """
+    one = Instance(
+        depot=(0, 0), customers=[(1, 0)], demands=[1], capacity=1, vehicles=1
+    )
+    tiny = InstanceBatch.of([one])
+    with interrupts_deferred():  # Numba's compiler may lose a KeyboardInterrupt
+        packing, _ = best_fit_batch(tiny)
+        packing.costs_v(tiny, settings.vehicle_cost)
+        packing.feasible(tiny)
+        if settings.vehicle_cost or not best_fit_batch(batch)[1].all():
+            exact_packing.load()
+        if not len(batch):
+            return
+        # Large instances may need other code than small ones.
+        for row in {int(batch.sizes.argmin()), int(batch.sizes.argmax())}:
+            load_start(start, batch[row], device=device)
+            if settings.search != "none":
+                load_search(settings.search, batch[row])
+        if settings.search == "gpu":
+            from fixedfleet.search.gpu import load_for_batch
+
+            small = batch[batch.sizes <= PARTS_ABOVE]
+            load_for_batch(small)
+            if settings.vehicle_cost:  # then vehicles may be left out
+                load_for_batch(small.with_vehicles(small.minimum_vehicles))
 
 
 def _initial_plans(
