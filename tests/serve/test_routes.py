@@ -11,15 +11,20 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from pydantic import TypeAdapter
 from starlette.requests import Request
 
+from fixedfleet.documents import describe_verdict
 from fixedfleet.files import plan_tables, sol_files
-from fixedfleet.serve import routes
-from fixedfleet.serve.schema import JobDocument
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.serve import pool, routes
+from fixedfleet.serve.jobs import PlanJob
+from fixedfleet.serve.planner import Order
+from fixedfleet.serve.schema import JobDocument, ProgressDocument, SearchingDocument
 
 # ------------------------------------------------------------------------------- plans
 
@@ -311,7 +316,7 @@ def test_a_stream_tells_verdict_improvements_and_end(client, slow, read_events):
     """The stream tells the verdict, the best plan so far, and the finished plan."""
     first = read_events(client, slow, until=("improved",))
     names = [name for name, _ in first if name not in ("queued", "preparing")]
-    assert names == ["verdict", "improved"]
+    assert names == ["verdict", "searching", "improved"]
     improved = first[-1][1]
     assert improved["cost"] == 99.0 and improved["tours"] == [[1], [2], [3]]
     last = []
@@ -330,7 +335,28 @@ def test_a_late_client_is_told_the_current_state(client, slow, read_events):
     # Between the two, the plan may have got its lower bound.
     newer = {name: again[-1][1][name] for name in ("seconds", "lower_bound")}
     assert again[-1] == ("improved", before[-1][1] | newer)
-    assert ("verdict", before[-2][1]) in again
+    assert ("verdict", before[-3][1]) in again
+
+
+def test_a_plan_prepares_until_its_search_begins(square):
+    """Roads and a verdict do not mean that the search runs: it may be compiled yet."""
+    request = SimpleNamespace(time_limit=1)
+    job = PlanJob(id="a", client="b", created="", order=Order(square, request, []))
+
+    def told():
+        return [name for name, news in routes._news(job, True).items() if news]
+
+    def prepares():
+        return routes._news(job, True)["preparing"] is not None
+
+    assert not prepares() and routes._news(job, False)["preparing"] is not None
+    job.status = "running"
+    assert prepares()
+    pool._note(job, ProgressDocument(done=16, total=16))
+    pool._note(job, describe_verdict(assess_fleet(square, time_limit=0)))
+    assert told() == ["roads", "verdict"] and prepares()
+    pool._note(job, SearchingDocument())
+    assert told() == ["roads", "verdict", "searching"] and not prepares()
 
 
 def test_several_clients_follow_one_plan(client, slow, read_events):

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
     from fixedfleet.documents import ResultDocument, VerdictDocument
     from fixedfleet.serve.planner import RoadServer
-    from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
+    from fixedfleet.serve.schema import (
+        ImprovedDocument,
+        ProgressDocument,
+        SearchingDocument,
+    )
     from fixedfleet.serve.store import PlanStore, Unfinished
 
 __all__ = ["Outcome", "PlanJob", "PlanQueue"]
@@ -77,6 +81,7 @@ class PlanJob:
     position: int | None = None  # the number of jobs before it in the queue
     verdict: VerdictDocument | None = None
     roads: ProgressDocument | None = None  # of the requests to the road server
+    searching: SearchingDocument | None = None  # once the search runs
     improved: ImprovedDocument | None = None
     trace: list[tuple[float, float]] = field(default_factory=list)  # (seconds, cost)
     begun: float | None = None  # when a worker began, by ``time.monotonic``

@@ -13,7 +13,11 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.roads import with_kept_roads, with_roads
-from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
+from fixedfleet.serve.schema import (
+    ImprovedDocument,
+    ProgressDocument,
+    SearchingDocument,
+)
 from fixedfleet.solving.solve import solve
 
 if TYPE_CHECKING:
@@ -174,11 +178,14 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
 
 
 class _Reports:
-    """Reports the newest plan and lower bound to the server, at limited intervals."""
+    """
+    Reports to the server that the search runs, and its newest plan and lower bound.
+
+    Plans and bounds are reported at limited intervals.
+    """
 
     def __init__(self, order: Order, call: Call) -> None:
         self._order, self._call = order, call
-        self._begin = time.monotonic()
         self._last = -_INTERVAL
         self._searching: float | None = None  # since when the search runs
         self._first: float | None = None  # when the first plan was found
@@ -187,6 +194,7 @@ class _Reports:
         self._pending = False
 
     def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
+        self._begin()
         self._best, self._pending = (cost, plan), True
         if self._first is None:
             self._first = time.monotonic()
@@ -202,18 +210,28 @@ class _Reports:
 
         The search calls this often.
         """
+        since = self._begin()
         self._report()
         now = time.monotonic()
-        # All code has been loaded before this is called for the first time.
-        self._searching = now if self._searching is None else self._searching
         if not self._call.ending():
             return False
         if self._first is None:
-            return now - self._searching >= _LEAST_UNREPORTED
+            return now - since >= _LEAST_UNREPORTED
         return now - self._first >= _LEAST
 
+    def _begin(self) -> float:
+        """
+        Return when the search began, which is when it first calls any of these methods.
+
+        All code has been loaded or compiled by then. The server is told once.
+        """
+        if self._searching is None:
+            self._searching = time.monotonic()
+            self._call.send(SearchingDocument())
+        return self._searching
+
     def _report(self) -> None:
-        seconds = time.monotonic() - self._begin
+        seconds = time.monotonic() - self._begin()
         soon = seconds - self._last < _INTERVAL
         if self._best is None or not self._pending or soon:
             return

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.documents import ResultDocument, VerdictDocument
 from fixedfleet.errors import InputError
 from fixedfleet.serve.jobs import Outcome
-from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
+from fixedfleet.serve.schema import (
+    ImprovedDocument,
+    ProgressDocument,
+    SearchingDocument,
+)
 from fixedfleet.workers import Done, Lost, Message, Worker, available_cores
 
 if TYPE_CHECKING:
@@ -188,6 +192,8 @@ def _note(job: PlanJob, report: object) -> None:
         job.verdict = report
     elif isinstance(report, ProgressDocument):
         job.roads = report
+    elif isinstance(report, SearchingDocument):
+        job.searching = report
     elif isinstance(report, ImprovedDocument):
         before, job.improved = job.improved, report
         # The plan is the same if only the lower bound has improved.

@@ -410,7 +410,7 @@ async def _followed(
     responses={
         200: {
             "description": "Server-sent events: queued, preparing, roads "
-            "(ProgressDocument), verdict (VerdictDocument), improved "
+            "(ProgressDocument), verdict (VerdictDocument), searching, improved "
             "(ImprovedDocument), and at the end done (JobDocument) or failed.",
         },
     },
@@ -455,14 +455,15 @@ def _news(job: PlanJob, has_worker: bool) -> dict[str, Any]:
     """
     queued = None if job.position is None else {"position": job.position}
     # After an installation, code is compiled before the first worker is ready, or
-    # before a search of a new kind begins.
-    waits = job.status == "running" and job.improved is None
+    # before a search of a new kind begins: after the roads and the verdict are known.
+    waits = job.status == "running" and job.searching is None
     preparing: dict[str, Any] | None = {} if waits or not has_worker else None
     return {
         "queued": queued,
         "preparing": preparing,
         "roads": job.roads,
         "verdict": job.verdict,
+        "searching": job.searching,
         "improved": job.improved,
     }
 

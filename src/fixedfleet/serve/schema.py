@@ -47,6 +47,7 @@ __all__ = [
     "ReadDocument",
     "RenameRequest",
     "RequestDocument",
+    "SearchingDocument",
     "SettingsDocument",
     "TableDocument",
     "VehicleTypeRequest",
@@ -352,10 +353,15 @@ class JobDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SearchingDocument:
+    """The data of the event ``searching``: nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImprovedDocument:
     """The data of the event ``improved``: the best plan so far."""
 
-    seconds: float = about("time since a worker began to make it")
+    seconds: float = about("time since the search began")
     cost: float | None = about("null if customers are unserved")
     lower_bound: float | None = about(
         "no plan costs less; null if it is not known yet", default=None
