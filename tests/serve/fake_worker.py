@@ -54,3 +54,9 @@ def improvement(instance, seconds, cost, lower_bound=None):
 def never_ready(_order, _call):
     """A worker that ends before it is ready."""
     os._exit(3)
+
+
+def endless(_order, _call):
+    """A process that never finishes what it should do ahead."""
+    while True:
+        time.sleep(0.01)

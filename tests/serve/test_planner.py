@@ -277,13 +277,14 @@ def test_odd_instances_are_planned_or_refused(server, changes):
 
 
 WARM = """
+import sys
+
 from fixedfleet.instance import Instance
-from fixedfleet.search import cpu_kernel, ruin_recreate
 from fixedfleet.serve import planner
 from fixedfleet.solving.solve import solve
 
 def loaded():
-    modules = [cpu_kernel, ruin_recreate]
+    modules = [one for name, one in sys.modules.items() if "fixedfleet." in name]
     found = [value for module in modules for value in vars(module).values()]
     return {
         (one.__name__, str(variant))
@@ -292,19 +293,36 @@ def loaded():
         for variant in one.signatures
     }
 
-planner._warm_up()
+def make_instance(n, **changes):
+    places = [(51 + i % 30 / 100, 13 + i // 30 / 100) for i in range(n)]
+    fleet = {"capacity": n / 6, "vehicles": 6, "metric": "great_circle"} | changes
+    return Instance(depot=(51, 13), customers=places, demands=[1] * n, **fleet)
+
+begin()
 before = loaded()
-places = [(51 + i % 30 / 100, 13 + i // 30 / 100) for i in range(600)]
-fleet = {"capacity": 100, "vehicles": 6, "metric": "great_circle"}
-instance = Instance(depot=(51, 13), customers=places, demands=[1] * 600, **fleet)
-solve(instance, 0.3)
+follow()
 assert before
 print(sorted(loaded() - before))
 """
+LARGE = """
+begin = planner._warm_up
+follow = lambda: solve(make_instance(600), 0.3)
+"""
+FURTHER = """
+def begin():
+    planner._warm_up()
+    planner.compile_ahead(None, None)
+
+def follow():
+    solve(make_instance(30, speed=40, windows=[(480, 600)] * 30), 0.1)
+    assert solve(make_instance(30), 2, prove=True).lower_bound > 0
+"""
 
 
-def test_a_warm_worker_has_the_code_for_any_plan():
-    """The first plan of 600 places on the globe waits for no compiler."""
-    command = [sys.executable, "-c", WARM]
+@pytest.mark.parametrize("steps", [LARGE, FURTHER])
+def test_code_is_compiled_before_it_is_needed(steps):
+    """Neither 600 places on the globe nor the first day or proof need a compiler."""
+    code = WARM.replace("begin()\nbefore", f"{steps}\nbegin()\nbefore")
+    command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

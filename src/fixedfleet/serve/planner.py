@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from fixedfleet.serve.schema import RequestDocument
     from fixedfleet.workers import Call
 
-__all__ = ["Order", "RoadServer", "plan_order"]
+__all__ = ["Order", "RoadServer", "compile_ahead", "plan_order"]
 
 _INTERVAL = 0.125  # the least number of seconds between two reports
 # A search goes on for at least this many seconds after its first plan, which is poor.
@@ -261,7 +262,8 @@ def _warm_up() -> None:
     """
     Load or compile the code for plans of any size.
 
-    Code for time windows, mixed fleets and lower bounds is loaded when it is needed.
+    Code for time windows, mixed fleets and lower bounds is loaded when it is needed. By
+    then, :func:`compile_ahead` may have compiled it.
     """
     from fixedfleet.fleet import exact_packing
 
@@ -279,3 +281,22 @@ def _warm_up() -> None:
         )
         solve(instance, 0.05)
         solve(instance, 0.05, vehicle_cost=1.0)
+
+
+def compile_ahead(_order: None, _call: Call) -> None:
+    """
+    Compile the code that a worker does not load at its start, for all workers.
+
+    It is the code for time windows, mixed fleets and lower bounds. Numba keeps it on
+    disk, from where a worker loads it in less than a second. This is for a process of
+    its own: Numba compiles one function at a time in a process, so a worker that
+    compiled in a thread would let its next plan wait. All other processes have a
+    higher priority.
+    """
+    if hasattr(os, "nice"):
+        os.nice(19)
+    from fixedfleet.search.ruin_recreate import load_day_kernel
+    from fixedfleet.solving.bounded_plan import load_for_bound
+
+    load_day_kernel()
+    load_for_bound()
