@@ -48,7 +48,8 @@ def serving(**settings):
         patch.setattr(jobs, "JOBS_PER_CLIENT", 64)
         # The browser need not ask for all files again whenever a test opens the page.
         patch.setattr(security, "FILE_CACHE", "max-age=3600")
-        server = Server(Settings(data=Path(folder), port=0, **settings))
+        # The tests have compiled everything before.
+        server = Server(Settings(data=Path(folder), port=0, **settings), ahead=None)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

@@ -235,6 +235,43 @@ def test_a_broken_connection_is_opened_again(reader):
     reader.see(".tour").to_have_count(7)
 
 
+def test_the_page_says_that_the_search_is_being_prepared(reader):
+    """What is compiled after roads and verdict is not taken for roads or a search."""
+    page = reader.page
+    page.evaluate(
+        """() => {
+          window.EventSource = class extends EventTarget {
+            constructor() { super(); window.stream = this; }
+            close() {}
+          };
+        }"""
+    )
+    reader.take_example()
+    page.fill("#time_limit", "0.1")
+    page.click("#plan")
+    reader.see("#cancel").to_be_visible()
+
+    def tell(name, data):
+        page.evaluate(
+            "([name, data]) => stream.dispatchEvent(new MessageEvent(name, {data}))",
+            [name, json.dumps(data)],
+        )
+
+    tell("preparing", {})
+    tell("roads", {"done": 1, "total": 4})
+    reader.see("#status").to_have_text("Asking for roads: 25 %")
+    tell("roads", {"done": 4, "total": 4})
+    reader.see("#status").to_have_text(re.compile("^Preparing"))
+    verdict = {"status": "impossible", "vehicles": 7, "reason": "they are too few"}
+    verdict |= {"smallest": None, "upper_bound": None, "advice": ""}
+    tell("verdict", verdict)
+    reader.see("#form-verdict").to_contain_text("No number of vehicles suffices")
+    reader.see("#status").to_have_text(re.compile("^Preparing"))
+    tell("searching", {})
+    said = "Searching a plan for as many customers as possible"
+    reader.see("#status").to_have_text(said)
+
+
 def test_the_plan_can_be_saved(planned):
     """The plan can be saved as a table, JSON, a VRPLIB solution and a picture."""
     saved = {}

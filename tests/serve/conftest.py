@@ -34,11 +34,11 @@ def make_client(tmp_path_factory):
     """Return a maker of clients to a service in this process with one quick worker."""
 
     @contextmanager
-    def make(data=None, work=fake_plan, workers=1, **changes):
+    def make(data=None, work=fake_plan, workers=1, ahead=None, **changes):
         data = data or tmp_path_factory.mktemp("data")
         settings = Settings(data=data, port=0, workers=workers, **changes)
         ready = threading.Event()
-        server = Server(settings, on_ready=ready.set, work=work)
+        server = Server(settings, on_ready=ready.set, work=work, ahead=ahead)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

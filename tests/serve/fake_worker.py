@@ -9,7 +9,7 @@ import time
 from fixedfleet.documents import describe_verdict
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.result import Result
-from fixedfleet.serve.schema import ImprovedDocument
+from fixedfleet.serve.schema import ImprovedDocument, SearchingDocument
 
 
 def fake_plan(order, call):
@@ -19,6 +19,7 @@ def fake_plan(order, call):
     instance, name = order.instance, order.instance.name
     verdict = assess_fleet(instance, time_limit=0)
     call.send(describe_verdict(verdict))
+    call.send(SearchingDocument())
     if name == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if name == "fail":
@@ -53,3 +54,9 @@ def improvement(instance, seconds, cost, lower_bound=None):
 def never_ready(_order, _call):
     """A worker that ends before it is ready."""
     os._exit(3)
+
+
+def endless(_order, _call):
+    """A process that never finishes what it should do ahead."""
+    while True:
+        time.sleep(0.01)

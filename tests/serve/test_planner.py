@@ -5,14 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 from pydantic import TypeAdapter
 
+from fixedfleet.documents import VerdictDocument
 from fixedfleet.plan import Plan
 from fixedfleet.serve import planner
-from fixedfleet.serve.schema import ImprovedDocument, JobDocument, RequestDocument
+from fixedfleet.serve.schema import (
+    ImprovedDocument,
+    JobDocument,
+    RequestDocument,
+    SearchingDocument,
+)
+
+# `fixedfleet.solving.solve` is also the name of a function.
+solving = import_module("fixedfleet.solving.solve")
 
 pytestmark = pytest.mark.slow
 
@@ -143,6 +154,7 @@ def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
     reports = planner._Reports(planner.Order(square, request, []), call)
     plan = Plan([[1, 2], [3, 4]])
     reports.improved(0.0, 9.7, plan)
+    assert sent.pop(0) == SearchingDocument()
     reports.bounded(0.0, 8.0)  # too soon
     assert [(one.cost, one.lower_bound) for one in sent] == [(9.7, None)]
     reports.bounded(0.0, 9.0)
@@ -151,6 +163,32 @@ def test_a_better_bound_is_reported_with_the_best_plan(square, monkeypatch):
     reports.stop()
     assert [(one.cost, one.lower_bound) for one in sent[1:]] == [(9.7, 9.0)]
     assert sent[1].tours == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("demands", [[1, 1, 1, 1], [2, 2, 2, 2]])
+def test_the_search_is_reported_once_it_is_loaded(square, monkeypatch, demands):
+    """The search and its clock begin when all is compiled, and the verdict is first."""
+    now = [100.0]
+    monkeypatch.setattr(planner.time, "monotonic", lambda: now[0])
+    sent, compile_all = [], solving._load
+
+    def slow(*arguments):
+        now[0] += 60
+        sent.append("compiled")
+        return compile_all(*arguments)
+
+    monkeypatch.setattr(solving, "_load", slow)
+    request = replace(bare_request(), time_limit=0.1, prove=False)
+    order = planner.Order(replace(square, demands=demands), request, [])
+    call = SimpleNamespace(send=sent.append, ending=lambda: False)
+    planner.plan_order(order, call)
+    verdict, *then = sent[:3]
+    assert isinstance(verdict, VerdictDocument)
+    assert then == ["compiled", SearchingDocument()]
+    assert sent.count(SearchingDocument()) == 1
+    improved = [one for one in sent if isinstance(one, ImprovedDocument)]
+    assert bool(improved) == (sum(demands) <= 4)
+    assert all(one.seconds == 0 for one in improved)
 
 
 def test_a_stop_waits_for_a_good_plan(square, monkeypatch):
@@ -239,13 +277,14 @@ def test_odd_instances_are_planned_or_refused(server, changes):
 
 
 WARM = """
+import sys
+
 from fixedfleet.instance import Instance
-from fixedfleet.search import cpu_kernel, ruin_recreate
 from fixedfleet.serve import planner
 from fixedfleet.solving.solve import solve
 
 def loaded():
-    modules = [cpu_kernel, ruin_recreate]
+    modules = [one for name, one in sys.modules.items() if "fixedfleet." in name]
     found = [value for module in modules for value in vars(module).values()]
     return {
         (one.__name__, str(variant))
@@ -254,19 +293,36 @@ def loaded():
         for variant in one.signatures
     }
 
-planner._warm_up()
+def make_instance(n, **changes):
+    places = [(51 + i % 30 / 100, 13 + i // 30 / 100) for i in range(n)]
+    fleet = {"capacity": n / 6, "vehicles": 6, "metric": "great_circle"} | changes
+    return Instance(depot=(51, 13), customers=places, demands=[1] * n, **fleet)
+
+begin()
 before = loaded()
-places = [(51 + i % 30 / 100, 13 + i // 30 / 100) for i in range(600)]
-fleet = {"capacity": 100, "vehicles": 6, "metric": "great_circle"}
-instance = Instance(depot=(51, 13), customers=places, demands=[1] * 600, **fleet)
-solve(instance, 0.3)
+follow()
 assert before
 print(sorted(loaded() - before))
 """
+LARGE = """
+begin = planner._warm_up
+follow = lambda: solve(make_instance(600), 0.3)
+"""
+FURTHER = """
+def begin():
+    planner._warm_up()
+    planner.compile_ahead(None, None)
+
+def follow():
+    solve(make_instance(30, speed=40, windows=[(480, 600)] * 30), 0.1)
+    assert solve(make_instance(30), 2, prove=True).lower_bound > 0
+"""
 
 
-def test_a_warm_worker_has_the_code_for_any_plan():
-    """The first plan of 600 places on the globe waits for no compiler."""
-    command = [sys.executable, "-c", WARM]
+@pytest.mark.parametrize("steps", [LARGE, FURTHER])
+def test_code_is_compiled_before_it_is_needed(steps):
+    """Neither 600 places on the globe nor the first day or proof need a compiler."""
+    code = WARM.replace("begin()\nbefore", f"{steps}\nbegin()\nbefore")
+    command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from fake_worker import never_ready
+from fake_worker import endless, fake_plan, never_ready
 
 from fixedfleet.serve import pool
 
@@ -81,6 +81,27 @@ def test_without_workers_plans_wait(make_client, order, read_events):
         health = client.get("/health").json()
         assert health["status"] == "starting" and health["workers"] == 0
         assert health["queue"] == 1
+
+
+@pytest.mark.parametrize("ahead", [endless, never_ready, fake_plan])
+def test_no_plan_waits_for_what_is_compiled_ahead(make_client, order, ahead):
+    """A further process compiles, whatever becomes of it; it ends with the server."""
+    import multiprocessing
+
+    before = set(multiprocessing.active_children())
+
+    def wait_for_children(count):
+        deadline = time.monotonic() + 30
+        while len(found := set(multiprocessing.active_children()) - before) != count:
+            assert time.monotonic() < deadline
+        return found
+
+    with make_client(ahead=ahead) as client:
+        children = wait_for_children(2 if ahead is endless else 1)
+        assert client.post("/plans", json=order()).json()["status"] == "done"
+        assert client.get("/health").json()["workers"] == 1
+        assert children <= set(multiprocessing.active_children())
+    wait_for_children(0)
 
 
 def test_an_idle_worker_that_dies_is_replaced(make_client, order):

@@ -7,19 +7,31 @@ import csv
 import io
 import json
 import re
+import sqlite3
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from pydantic import TypeAdapter
 from starlette.requests import Request
 
+from fixedfleet.documents import describe_verdict
 from fixedfleet.files import plan_tables, sol_files
-from fixedfleet.serve import routes
-from fixedfleet.serve.schema import JobDocument
+from fixedfleet.fleet import assess_fleet
+from fixedfleet.serve import pool, routes, schema
+from fixedfleet.serve.jobs import PlanJob
+from fixedfleet.serve.planner import Order
+from fixedfleet.serve.schema import (
+    JobDocument,
+    LinesDocument,
+    ProgressDocument,
+    SearchingDocument,
+)
+from fixedfleet.serve.store import PlanStore
 
 # ------------------------------------------------------------------------------- plans
 
@@ -267,6 +279,48 @@ def test_bodies_are_parsed_in_another_thread(client, order, monkeypatch):
     assert in_loop == [False] * 3
 
 
+def test_long_answers_are_written_in_another_thread(client, order, monkeypatch):
+    """While the text of a large plan is written, other clients get their answers."""
+    plan = client.post("/plans", json=order()).json()
+    failed = client.post("/plans", json=order("fail")).json()
+    in_loop = []
+
+    def note(place, name):
+        made = getattr(place, name)
+
+        def noting(document, *arguments, **options):
+            in_loop.append((name, asyncio._get_running_loop() is not None))
+            return made(document, *arguments, **options)
+
+        monkeypatch.setattr(place, name, noting)
+
+    def noted():
+        now = in_loop[:]
+        in_loop.clear()
+        return now
+
+    note(PlanJob, "document")
+    id = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    assert noted() == [("document", False)] * 2  # for the store, and as the answer
+    assert client.get(f"/plans/{id}").json()["status"] in ("queued", "running")
+    assert noted() == [("document", False)]
+    monkeypatch.setattr(PlanStore, "finish", full_disk)
+    client.delete(f"/plans/{id}")
+    assert noted() == [("document", False)] * 2  # also without a place on the disk
+    note(routes, "to_json")
+    client.put(f"/plans/{plan['id']}/tours", json={"tours": [[1, 2, 3]]})
+    monkeypatch.setattr(routes, "plan_lines", lambda *_: LinesDocument(tours=[]))
+    assert client.get(f"/plans/{plan['id']}/lines").json() == {"tours": []}
+    assert noted() == [("to_json", False)] * 2
+    assert "event: failed" in client.get(f"/plans/{failed['id']}/events").text
+    assert noted() == [("to_json", False)]
+
+
+def full_disk(*_values):
+    """Fail as SQLite does when the disk is full."""
+    raise sqlite3.OperationalError("database or disk is full")
+
+
 def test_a_plan_is_deleted_for_good(client, order):
     """A finished plan is deleted only if that is said; then nothing of it is left."""
     place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
@@ -311,7 +365,7 @@ def test_a_stream_tells_verdict_improvements_and_end(client, slow, read_events):
     """The stream tells the verdict, the best plan so far, and the finished plan."""
     first = read_events(client, slow, until=("improved",))
     names = [name for name, _ in first if name not in ("queued", "preparing")]
-    assert names == ["verdict", "improved"]
+    assert names == ["verdict", "searching", "improved"]
     improved = first[-1][1]
     assert improved["cost"] == 99.0 and improved["tours"] == [[1], [2], [3]]
     last = []
@@ -330,7 +384,28 @@ def test_a_late_client_is_told_the_current_state(client, slow, read_events):
     # Between the two, the plan may have got its lower bound.
     newer = {name: again[-1][1][name] for name in ("seconds", "lower_bound")}
     assert again[-1] == ("improved", before[-1][1] | newer)
-    assert ("verdict", before[-2][1]) in again
+    assert ("verdict", before[-3][1]) in again
+
+
+def test_a_plan_prepares_until_its_search_begins(square):
+    """Roads and a verdict do not mean that the search runs: it may be compiled yet."""
+    request = SimpleNamespace(time_limit=1)
+    job = PlanJob(id="a", client="b", created="", order=Order(square, request, []))
+
+    def told():
+        return [name for name, news in routes._news(job, True).items() if news]
+
+    def prepares():
+        return routes._news(job, True)["preparing"] is not None
+
+    assert not prepares() and routes._news(job, False)["preparing"] is not None
+    job.status = "running"
+    assert prepares()
+    pool._note(job, ProgressDocument(done=16, total=16))
+    pool._note(job, describe_verdict(assess_fleet(square, time_limit=0)))
+    assert told() == ["roads", "verdict"] and prepares()
+    pool._note(job, SearchingDocument())
+    assert told() == ["roads", "verdict", "searching"] and not prepares()
 
 
 def test_several_clients_follow_one_plan(client, slow, read_events):
@@ -346,6 +421,25 @@ def test_several_clients_follow_one_plan(client, slow, read_events):
     for reader in readers:
         reader.join(30)
     assert [events[-1][0] for events in seen] == ["done"] * 4
+
+
+def test_a_better_plan_is_written_once_for_all_followers(
+    client, order, read_events, monkeypatch
+):
+    """The text of a large plan is not made again for each tab that follows it."""
+    written, write = [], schema.to_json
+
+    def noting(document, **options):
+        written.append(document)
+        return write(document, **options)
+
+    monkeypatch.setattr(schema, "to_json", noting)
+    id = client.post("/plans", json=order("slow", wait=0)).json()["id"]
+    for _ in range(3):
+        read_events(client, id, until=("improved",))
+    # The worker sends two plans; the first follower may see only the second.
+    assert 1 <= len(written) <= 2
+    client.delete(f"/plans/{id}")
 
 
 def test_a_waiting_plan_tells_its_position(client, slow, order, read_events):

@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from fixedfleet.serve.address_lookup import AddressLookup
 from fixedfleet.serve.jobs import PlanQueue
-from fixedfleet.serve.planner import RoadServer, plan_order
+from fixedfleet.serve.planner import RoadServer, compile_ahead, plan_order
 from fixedfleet.serve.pool import PlannerPool
 from fixedfleet.serve.refusals import add_handlers
 from fixedfleet.serve.routes import Service, open_routes, routes
@@ -37,11 +37,15 @@ mimetypes.add_type("text/javascript", ".js")
 
 
 def create_app(
-    settings: Settings, store: PlanStore, work: Callable[..., Any] = plan_order
+    settings: Settings,
+    store: PlanStore,
+    work: Callable[..., Any] = plan_order,
+    ahead: Callable[..., Any] | None = compile_ahead,
 ) -> FastAPI:
     """
     Return the web application. A worker process calls ``work`` for each requested plan.
 
+    After the start, another process calls ``ahead`` once, unless it is None.
     ``app.state.service`` exists while the application runs. Each string in
     ``app.state.tickets`` may be used once in place of the token to log in.
     """
@@ -51,7 +55,7 @@ def create_app(
         roads = settings.roads and RoadServer(settings.roads, settings.data)
         queue = PlanQueue(store, roads or None)
         await queue.recover()
-        pool = PlannerPool(queue, settings.workers, work)
+        pool = PlannerPool(queue, settings.workers, work, ahead)
         lookup = None
         if settings.geocoder is not None:
             pause, folder = settings.geocoder_pause, settings.data

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
     from fixedfleet.documents import ResultDocument, VerdictDocument
     from fixedfleet.serve.planner import RoadServer
-    from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
+    from fixedfleet.serve.schema import (
+        ImprovedDocument,
+        ProgressDocument,
+        SearchingDocument,
+    )
     from fixedfleet.serve.store import PlanStore, Unfinished
 
 __all__ = ["Outcome", "PlanJob", "PlanQueue"]
@@ -63,9 +67,10 @@ class PlanJob:
     """
     A plan that waits for a worker or is being made.
 
-    Not thread-safe: use it from the event loop only. On every change, ``next_change``
-    is set and replaced by another event. A task that follows the job first takes this
-    event, then looks at the job, then waits for the event. So it misses no change.
+    Not thread-safe: use it from the event loop only. (A thread may make the document of
+    a copy.) On every change, ``next_change`` is set and replaced by another event. A
+    task that follows the job first takes this event, then looks at the job, then waits
+    for the event. So it misses no change.
     """
 
     id: str
@@ -77,6 +82,7 @@ class PlanJob:
     position: int | None = None  # the number of jobs before it in the queue
     verdict: VerdictDocument | None = None
     roads: ProgressDocument | None = None  # of the requests to the road server
+    searching: SearchingDocument | None = None  # once the search runs
     improved: ImprovedDocument | None = None
     trace: list[tuple[float, float]] = field(default_factory=list)  # (seconds, cost)
     begun: float | None = None  # when a worker began, by ``time.monotonic``
@@ -308,7 +314,7 @@ class PlanQueue:
         except sqlite3.Error as error:
             _log.exception("plan %s could not be stored", job.id)
             outcome = Outcome("failed", error=f"the plan could not be stored: {error}")
-            document = job.document(outcome)
+            document = await asyncio.to_thread(job.document, outcome)
         else:
             # A plan that could not be stored stays in memory while the server runs.
             del self._jobs[job.id]

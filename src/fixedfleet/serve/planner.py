@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +14,11 @@ from fixedfleet.fleet import assess_fleet
 from fixedfleet.instance import Instance
 from fixedfleet.plan import Plan
 from fixedfleet.roads import with_kept_roads, with_roads
-from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
+from fixedfleet.serve.schema import (
+    ImprovedDocument,
+    ProgressDocument,
+    SearchingDocument,
+)
 from fixedfleet.solving.solve import solve
 
 if TYPE_CHECKING:
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
     from fixedfleet.serve.schema import RequestDocument
     from fixedfleet.workers import Call
 
-__all__ = ["Order", "RoadServer", "plan_order"]
+__all__ = ["Order", "RoadServer", "compile_ahead", "plan_order"]
 
 _INTERVAL = 0.125  # the least number of seconds between two reports
 # A search goes on for at least this many seconds after its first plan, which is poor.
@@ -174,11 +179,14 @@ def plan_order(order: Order | None, call: Call) -> ResultDocument | None:
 
 
 class _Reports:
-    """Reports the newest plan and lower bound to the server, at limited intervals."""
+    """
+    Reports to the server that the search runs, and its newest plan and lower bound.
+
+    Plans and bounds are reported at limited intervals.
+    """
 
     def __init__(self, order: Order, call: Call) -> None:
         self._order, self._call = order, call
-        self._begin = time.monotonic()
         self._last = -_INTERVAL
         self._searching: float | None = None  # since when the search runs
         self._first: float | None = None  # when the first plan was found
@@ -187,6 +195,7 @@ class _Reports:
         self._pending = False
 
     def improved(self, _seconds: float, cost: float, plan: Plan) -> None:
+        self._begin()
         self._best, self._pending = (cost, plan), True
         if self._first is None:
             self._first = time.monotonic()
@@ -202,18 +211,28 @@ class _Reports:
 
         The search calls this often.
         """
+        since = self._begin()
         self._report()
         now = time.monotonic()
-        # All code has been loaded before this is called for the first time.
-        self._searching = now if self._searching is None else self._searching
         if not self._call.ending():
             return False
         if self._first is None:
-            return now - self._searching >= _LEAST_UNREPORTED
+            return now - since >= _LEAST_UNREPORTED
         return now - self._first >= _LEAST
 
+    def _begin(self) -> float:
+        """
+        Return when the search began, which is when it first calls any of these methods.
+
+        All code has been loaded or compiled by then. The server is told once.
+        """
+        if self._searching is None:
+            self._searching = time.monotonic()
+            self._call.send(SearchingDocument())
+        return self._searching
+
     def _report(self) -> None:
-        seconds = time.monotonic() - self._begin
+        seconds = time.monotonic() - self._begin()
         soon = seconds - self._last < _INTERVAL
         if self._best is None or not self._pending or soon:
             return
@@ -243,7 +262,8 @@ def _warm_up() -> None:
     """
     Load or compile the code for plans of any size.
 
-    Code for time windows, mixed fleets and lower bounds is loaded when it is needed.
+    Code for time windows, mixed fleets and lower bounds is loaded when it is needed. By
+    then, :func:`compile_ahead` may have compiled it.
     """
     from fixedfleet.fleet import exact_packing
 
@@ -261,3 +281,22 @@ def _warm_up() -> None:
         )
         solve(instance, 0.05)
         solve(instance, 0.05, vehicle_cost=1.0)
+
+
+def compile_ahead(_order: None, _call: Call) -> None:
+    """
+    Compile the code that a worker does not load at its start, for all workers.
+
+    It is the code for time windows, mixed fleets and lower bounds. Numba keeps it on
+    disk, from where a worker loads it in less than a second. This is for a process of
+    its own: Numba compiles one function at a time in a process, so a worker that
+    compiled in a thread would let its next plan wait. All other processes have a
+    higher priority.
+    """
+    if hasattr(os, "nice"):
+        os.nice(19)
+    from fixedfleet.search.ruin_recreate import load_day_kernel
+    from fixedfleet.solving.bounded_plan import load_for_bound
+
+    load_day_kernel()
+    load_for_bound()

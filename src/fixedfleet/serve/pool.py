@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any
 from fixedfleet.documents import ResultDocument, VerdictDocument
 from fixedfleet.errors import InputError
 from fixedfleet.serve.jobs import Outcome
-from fixedfleet.serve.schema import ImprovedDocument, ProgressDocument
+from fixedfleet.serve.schema import (
+    ImprovedDocument,
+    ProgressDocument,
+    SearchingDocument,
+)
 from fixedfleet.workers import Done, Lost, Message, Worker, available_cores
 
 if TYPE_CHECKING:
@@ -47,16 +51,24 @@ class PlannerPool:
 
     Each worker has its own task in the event loop. When a worker dies, its job fails
     with the best plan it reported, and the task starts another worker. A worker calls
-    ``work`` with an order, or with None to get ready.
+    ``work`` with an order, or with None to get ready. When the first worker is ready,
+    another process calls ``ahead`` once, with None, and ends.
     """
 
     def __init__(
-        self, queue: PlanQueue, workers: int, work: Callable[..., Any]
+        self,
+        queue: PlanQueue,
+        workers: int,
+        work: Callable[..., Any],
+        ahead: Callable[..., Any] | None = None,
     ) -> None:
         self.ready = 0  # workers that can take a job
+        self._any_ready = asyncio.Event()  # set when the first worker is ready
         self._queue, self._work = queue, work
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
+        self._threads = ThreadPoolExecutor(workers + 1, thread_name_prefix="worker")
         self._tasks = [asyncio.create_task(self._keep()) for _ in range(workers)]
+        if ahead is not None:
+            self._tasks.append(asyncio.create_task(self._do_ahead(ahead)))
 
     async def stop(self) -> None:
         """End all workers, whatever they are doing."""
@@ -98,6 +110,7 @@ class PlannerPool:
     async def _use(self, worker: Worker) -> None:
         """Give a worker one job after the other until it dies."""
         self.ready += 1
+        self._any_ready.set()
         alive = True
         try:
             while alive:
@@ -109,6 +122,22 @@ class PlannerPool:
         finally:
             self.ready -= 1
         _log.warning("worker process %d ended, another one starts", worker.pid)
+
+    async def _do_ahead(self, ahead: Callable[..., Any]) -> None:
+        """Call ``ahead`` in a process of its own, once a worker is ready."""
+        await self._any_ready.wait()
+        worker: Worker | None = None
+        try:
+            worker = await self._in_thread(Worker, ahead, variables=_VARIABLES)
+            worker.give(None)
+            event = await self._receive(worker)
+            if isinstance(event, Lost):
+                raise InputError(event.reason)
+        except Exception as error:  # workers compile what they need themselves
+            _log.warning("nothing more is compiled ahead: %s", error)
+        finally:
+            if worker is not None:
+                worker.kill()
 
     async def _do_job(self, worker: Worker, job: PlanJob) -> bool:
         """
@@ -188,6 +217,8 @@ def _note(job: PlanJob, report: object) -> None:
         job.verdict = report
     elif isinstance(report, ProgressDocument):
         job.roads = report
+    elif isinstance(report, SearchingDocument):
+        job.searching = report
     elif isinstance(report, ImprovedDocument):
         before, job.improved = job.improved, report
         # The plan is the same if only the lower bound has improved.

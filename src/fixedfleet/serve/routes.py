@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Annotated, Any, Literal, TypeVar
@@ -199,7 +200,15 @@ async def make_plan(
     await _wait_for(queue, job, _patience(asked.wait))
     if job.final is not None:
         return _json(job.final.document)
-    return _json(job.document(), 202, {"location": f"/plans/{job.id}"})
+    return _json(await _state(job), 202, {"location": f"/plans/{job.id}"})
+
+
+async def _state(job: PlanJob) -> str:
+    """
+    Return the document of a job that has not ended. A thread writes it: it may be long.
+    """
+    now = copy(job)  # the job may change meanwhile
+    return await run_in_threadpool(now.document)
 
 
 def _patience(asked: float | None) -> float:
@@ -246,7 +255,7 @@ async def get_plan(service: ServiceDep, id: str) -> Response:
     found = await _find(service, id)
     if isinstance(found, StoredPlan):
         return _json(found.document)
-    return _json(found.document())
+    return _json(await _state(found))
 
 
 async def _find(service: Service, id: str) -> PlanJob | StoredPlan:
@@ -297,7 +306,7 @@ async def cancel_plan(
     await _wait_for(service.queue, found, _CANCEL_WAIT)
     if found.final is not None:
         return _json(found.final.document)
-    return _json(found.document(), 202)
+    return _json(await _state(found), 202)
 
 
 @routes.patch(
@@ -346,7 +355,7 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     edit = await run_in_threadpool(bodies.parse_json, schema.EditRequest, body, {})
     plan, instance = await _finished(service, id)
     edited = await run_in_threadpool(change_plan, plan, instance, edit, service.roads)
-    text = to_json(edited, one_line=True)
+    text = await run_in_threadpool(to_json, edited, one_line=True)
     if not await service.queue.keep_edit(id, edited.cost, text, edit.revision):
         await _find(service, id)  # raises 404 if the plan has been deleted meanwhile
         raise ApiError(
@@ -410,7 +419,7 @@ async def _followed(
     responses={
         200: {
             "description": "Server-sent events: queued, preparing, roads "
-            "(ProgressDocument), verdict (VerdictDocument), improved "
+            "(ProgressDocument), verdict (VerdictDocument), searching, improved "
             "(ImprovedDocument), and at the end done (JobDocument) or failed.",
         },
     },
@@ -427,7 +436,7 @@ async def follow_plan(
     """
     yield ServerSentEvent(retry=_RECONNECT)
     if isinstance(followed, StoredPlan):
-        yield _last_event(followed)
+        yield await run_in_threadpool(_last_event, followed)
         return
     told: dict[str, Any] = {}
     while True:
@@ -435,10 +444,11 @@ async def follow_plan(
         for name, news in _news(followed, service.pool.ready > 0).items():
             if news is not None and news != told.get(name):
                 told[name] = news
-                data = to_json(news, one_line=True)
+                is_long = isinstance(news, schema.ImprovedDocument)
+                data = news.text if is_long else to_json(news, one_line=True)
                 yield ServerSentEvent(event=name, raw_data=data)
         if followed.final is not None:
-            yield _last_event(followed.final)
+            yield await run_in_threadpool(_last_event, followed.final)
             return
         if service.queue.stopping:
             yield ServerSentEvent(comment="the server is stopping")
@@ -455,14 +465,15 @@ def _news(job: PlanJob, has_worker: bool) -> dict[str, Any]:
     """
     queued = None if job.position is None else {"position": job.position}
     # After an installation, code is compiled before the first worker is ready, or
-    # before a search of a new kind begins.
-    waits = job.status == "running" and job.improved is None
+    # before a search of a new kind begins: after the roads and the verdict are known.
+    waits = job.status == "running" and job.searching is None
     preparing: dict[str, Any] | None = {} if waits or not has_worker else None
     return {
         "queued": queued,
         "preparing": preparing,
         "roads": job.roads,
         "verdict": job.verdict,
+        "searching": job.searching,
         "improved": job.improved,
     }
 
@@ -518,7 +529,7 @@ async def get_lines(service: ServiceDep, id: str) -> Response:
     """Return the lines of a finished plan's tours along roads, as they are now."""
     plan, instance = await _finished(service, id)
     lines = await run_in_threadpool(plan_lines, plan, instance, service.roads)
-    return _json(to_json(lines, one_line=True))
+    return _json(await run_in_threadpool(to_json, lines, one_line=True))
 
 
 # ---------------------------------------------------------------------------- addresses

@@ -11,6 +11,7 @@ documents of instances, verdicts and results that they contain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema
@@ -23,6 +24,7 @@ from fixedfleet.documents import (
     VehicleTypeDocument,
     VerdictDocument,
     about,
+    to_json,
 )
 from fixedfleet.doubts import Doubt
 
@@ -47,6 +49,7 @@ __all__ = [
     "ReadDocument",
     "RenameRequest",
     "RequestDocument",
+    "SearchingDocument",
     "SettingsDocument",
     "TableDocument",
     "VehicleTypeRequest",
@@ -352,10 +355,15 @@ class JobDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SearchingDocument:
+    """The data of the event ``searching``: nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ImprovedDocument:
     """The data of the event ``improved``: the best plan so far."""
 
-    seconds: float = about("time since a worker began to make it")
+    seconds: float = about("time since the search began")
     cost: float | None = about("null if customers are unserved")
     lower_bound: float | None = about(
         "no plan costs less; null if it is not known yet", default=None
@@ -367,6 +375,11 @@ class ImprovedDocument:
     vehicle_types: list[int] | None = about(
         "the vehicle type of each tour; null if all are alike", default=None
     )
+
+    @cached_property
+    def text(self) -> str:
+        """This document as JSON, which is written once for all followers of a plan."""
+        return to_json(self, one_line=True)
 
 
 @dataclass(frozen=True, kw_only=True)

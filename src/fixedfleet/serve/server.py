@@ -12,7 +12,7 @@ import uvicorn
 
 from fixedfleet.errors import InputError
 from fixedfleet.serve.app import create_app
-from fixedfleet.serve.planner import plan_order
+from fixedfleet.serve.planner import compile_ahead, plan_order
 from fixedfleet.serve.store import PlanStore
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Server(uvicorn.Server):
     thread sets ``should_exit``.
 
     ``on_ready`` is called once the server answers; ``url`` is the address of the page,
-    without the token.
+    without the token. For ``work`` and ``ahead`` see :func:`create_app`.
 
     Raises
     ------
@@ -52,6 +52,7 @@ class Server(uvicorn.Server):
         *,
         on_ready: Callable[[], None] | None = None,
         work: Callable[..., Any] = plan_order,
+        ahead: Callable[..., Any] | None = compile_ahead,
     ) -> None:
         self._socket = _listen(settings)
         try:
@@ -59,7 +60,7 @@ class Server(uvicorn.Server):
         except BaseException:
             self._socket.close()
             raise
-        self._app = create_app(settings, store, work)
+        self._app = create_app(settings, store, work, ahead)
         # Uvicorn reads this variable. Its default would trust every local program.
         proxies = os.environ.get("FORWARDED_ALLOW_IPS", "")
         config = uvicorn.Config(

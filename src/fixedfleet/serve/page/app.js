@@ -43,6 +43,7 @@ let customers = null; // the customers, as send() takes them
 let fileName = ""; // name of the file that was read
 let running = null; // {id, stopper} of the running plan; stopper is an AbortController
 let check = null; // the AbortController of the newest check of the fleet
+let tooSmall = false; // whether the fleet of the running plan is proven too small
 let told = 0; // when the last announcement to a screen reader was made
 let settings = {}; // of the server
 let turns = 0; // counts the user's requests, so that answers to earlier ones are ignored
@@ -343,6 +344,7 @@ function wishes() {
 async function follow(id) {
   const stopper = new AbortController();
   setRunning({ id, stopper });
+  tooSmall = false;
   try {
     const last = await watch(id, {
       onEvent: hear,
@@ -405,10 +407,14 @@ function hear(name, data) {
   } else if (name === "preparing") {
     summary.prepare();
   } else if (name === "roads") {
-    summary.status(t`Asking for roads: ${percent(data.done / data.total)}`);
+    // The last answer is not the last wait: the search may have to be compiled.
+    if (data.done === data.total) summary.prepare();
+    else summary.status(t`Asking for roads: ${percent(data.done / data.total)}`);
   } else if (name === "verdict") {
     showVerdict(data, planWith);
-    if (data.status === "impossible") summary.searchPartly();
+    tooSmall = data.status === "impossible";
+  } else if (name === "searching") {
+    summary.search({ partly: tooSmall });
   } else if (name === "improved") {
     view.improve(data);
     if (data.cost !== null && performance.now() - told > TELLING) {

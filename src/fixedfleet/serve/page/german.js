@@ -244,6 +244,7 @@ export const GERMAN = {
   "Plan of tours": "Tourenplan",
   "Preparing": "Wird vorbereitet",
   "Preparing: the server compiles its search, once": "Wird vorbereitet: der Server übersetzt seine Suche, einmalig",
+  "Searching a plan": "Sucht einen Plan",
   "Searching a plan for as many customers as possible": "Sucht einen Plan für so viele Kunden wie möglich",
   "Place it on the map": "Auf der Karte setzen",
   "Click on its place on the map": "Klicken Sie den Ort auf der Karte an",

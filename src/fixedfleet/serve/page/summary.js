@@ -55,9 +55,10 @@ export function prepare() {
   setTimeout(() => byId("status").textContent === t`Preparing` && status(why), 3000);
 }
 
-/* Say that the search runs, if it will not tell of plans: the fleet is too small. */
-export function searchPartly() {
-  if (!stopping) status(t`Searching a plan for as many customers as possible`);
+/* Say that the search runs. If the fleet is too small (partly), it may tell of no plan. */
+export function search({ partly }) {
+  if (stopping) return;
+  status(partly ? t`Searching a plan for as many customers as possible` : t`Searching a plan`);
 }
 
 /* Say that the search is being stopped, which takes some seconds. */

@@ -2,7 +2,7 @@
 
 import { ask, planPath } from "./api.js";
 
-const EVENTS = ["queued", "preparing", "roads", "verdict", "improved", "done", "failed"];
+const EVENTS = ["queued", "preparing", "roads", "verdict", "searching", "improved", "done", "failed"];
 const LAST = ["done", "failed"];
 const PAUSE = 2; // seconds before a refused stream is requested again
 const RETRIED = [0, 429, 503]; // statuses after which a later request may succeed
