@@ -199,8 +199,17 @@ def test_an_error_names_its_field_as_each_interface_does():
     for one in (error, pickle.loads(pickle.dumps(error))):
         assert one.field == "vehicles"
         assert str(one) == "a.pkl: no fleet: give vehicles="
-        assert one.naming_field("--vehicles") == "a.pkl: no fleet: give --vehicles"
+        assert one.naming_fields("--{}".format) == "a.pkl: no fleet: give --vehicles"
     assert str(InputError("no column '{field}'")) == "no column '{field}'"
+
+
+def test_an_error_names_several_fields():
+    """Each is written as the interface writes it."""
+    error = InputError("leave {field} out, or give {field:capacity}", "vehicles")
+    assert str(error) == "leave vehicles= out, or give capacity="
+    assert error.naming_fields("'{}'".format) == (
+        "leave 'vehicles' out, or give 'capacity'"
+    )
 
 
 def test_checks_say_which_argument_is_wrong():

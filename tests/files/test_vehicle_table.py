@@ -139,7 +139,7 @@ def test_the_callers_fleet_wins_over_the_sheet_and_a_note_says_so():
     assert "the file's vehicle types are not used: others are asked for" in (
         reading.notes
     )
-    with pytest.raises(ff.InputError, match="leave vehicles= out, or give capacity as"):
+    with pytest.raises(ff.InputError, match="leave vehicles= out, or give capacity="):
         parse(content, ReadOptions(vehicles=2))
     other = [ff.VehicleType(capacity=20)]
     assert parse(content, ReadOptions(vehicle_types=other)).instance.vehicles == 1

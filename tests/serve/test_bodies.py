@@ -196,6 +196,16 @@ def test_rows_that_cannot_be_read_are_listed_and_corrected(client):
     assert (wrong.status_code, wrong.json()["where"]) == (422, "corrections")
 
 
+def test_each_field_in_a_refusal_is_named_as_in_a_request(client):
+    """Also those beside the wrong one."""
+    instance = {"depot": [0, 0], "customers": [[1, 1]], "demands": [1]}
+    body = {"instance": instance | {"vehicle_types": [{"capacity": 5}]}, "vehicles": 2}
+    refusal = client.post("/instances", json=body).json()
+    assert refusal["where"] == "vehicles"
+    said = "the file states vehicle types: leave 'vehicles' out, or give 'capacity' as"
+    assert refusal["error"] == f"{said} well"
+
+
 def test_a_depot_that_is_not_known_is_asked_for(client):
     """If every row has a demand, the refusal lists the names, and one is chosen."""
     text = "name,x,y,demand\nAda,0,0,1\nBob,1,1,2\nBob,2,2,2\nHome,3,3,9\n"

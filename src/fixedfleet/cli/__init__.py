@@ -81,8 +81,7 @@ def _report_errors(argv: list[str]) -> int:
     try:
         return _run(argv)
     except InputError as error:
-        option = f"--{error.field}".replace("_", "-")
-        return say_error(error.naming_field(option), BAD_INPUT)
+        return say_error(error.naming_fields(_option_of), BAD_INPUT)
     except MissingPackageError as error:
         return say_error(str(error), BAD_INPUT)
     except BrokenPipeError:
@@ -95,6 +94,11 @@ def _report_errors(argv: list[str]) -> int:
         return say_error(message, BAD_INPUT)
     except KeyboardInterrupt:
         return say_error("interrupted", INTERRUPTED)
+
+
+def _option_of(field: str) -> str:
+    """Return the option of a command for an argument that an error names."""
+    return f"--{field}".replace("_", "-")
 
 
 def _run(argv: list[str]) -> int:

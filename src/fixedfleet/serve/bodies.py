@@ -280,7 +280,7 @@ def _shared_fields(request: InstanceRequest, kind: type[Any]) -> dict[str, Any]:
 
 def _refusal(error: InputError) -> ApiError:
     """Return the answer to a request with a wrong instance, with the wrong field."""
-    field, name, table = error.field, f"'{error.field}'", None
+    field, table = error.field, None
     if isinstance(error, TableError):
         table = TableDocument(
             headings=error.headings,
@@ -289,9 +289,14 @@ def _refusal(error: InputError) -> ApiError:
             depots=error.depots,
         )
     if field == "geocoder":  # an option of the server; a client can choose columns only
-        field, name = "columns", "the server's option --geocoder"
+        field = "columns"
     where = field if field in InstanceRequest.model_fields else "instance"
-    return ApiError(422, error.naming_field(name), where=where, table=table)
+    return ApiError(422, error.naming_fields(_in_request), where=where, table=table)
+
+
+def _in_request(field: str) -> str:
+    """Return the name of an argument as a client knows it."""
+    return "the server's option --geocoder" if field == "geocoder" else f"'{field}'"
 
 
 def make_order(
