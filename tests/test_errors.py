@@ -220,6 +220,8 @@ def test_checks_say_which_argument_is_wrong():
         (lambda: check_choice("metric", "x", ["y"]), "metric"),
         (lambda: check_array("demands", [[1]], ("N",)), "demands"),
         (lambda: check_number("row 3: demand", "a"), None),
+        (lambda: check_number("minutes", -1, at_least(0), field="service"), "service"),
+        (lambda: check_choice("column", "x", ["y"], field="columns"), "columns"),
     ]
     for check, field in wrong:
         with pytest.raises(InputError) as caught:

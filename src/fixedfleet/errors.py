@@ -154,25 +154,31 @@ def _field(what: str) -> str | None:
     return name if all(map(str.isidentifier, name.split("."))) else None
 
 
-def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
+def check_choice(
+    what: str, value: Any, choices: Iterable[Any], *, field: str | None = None
+) -> None:
     """
     Raise InputError unless a value is one of the choices.
 
-    ``what`` is the name of the value in the message.
+    ``what`` is the name of the value in the message. ``field`` is the argument that
+    gives the value, if its name is another one.
     """
     choices = tuple(choices)
     if value not in choices:
         raise InputError(
             f"unknown {what} {value!r}: choose from {', '.join(map(str, choices))}",
-            _field(what),
+            field or _field(what),
         )
 
 
-def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
+def check_number(
+    what: str, number: Any, bounds: Bounds = _ANY, *, field: str | None = None
+) -> float:
     """
     Return the number as a float.
 
-    Raise InputError unless it is a finite number within the bounds.
+    Raise InputError unless it is a finite number within the bounds. ``what`` and
+    ``field`` are as for :func:`check_choice`.
     """
     try:
         value = float(number)
@@ -182,7 +188,7 @@ def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
         math.isfinite(value) and bounds.admit(value)
     ):
         message = f"{what} is {number!r}, not a number{bounds}"
-        raise InputError(message, _field(what))
+        raise InputError(message, field or _field(what))
     return value
 
 

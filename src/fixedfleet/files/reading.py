@@ -382,7 +382,12 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
         text = f"{' and '.join(words)} are not considered: give a speed"
         return [Doubt(kind="windows", customers=[], text=text)]
     if options.service_minutes is not None:
-        minutes = check_number("minutes per stop", options.service_minutes, at_least(0))
+        minutes = check_number(
+            "minutes per stop",
+            options.service_minutes,
+            at_least(0),
+            field="service_minutes",
+        )
         count_of = len(chosen["demands"])
         known = chosen.get("service_times") or [None] * count_of
         chosen["service_times"] = [minutes if one is None else one for one in known]
