@@ -259,6 +259,48 @@ def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
     four.see("#edited").to_contain_text("Changed by you")
 
 
+PLANS = """async () => {
+  const editor = await import("/static/editor.js");
+  const plan = (name) => ({
+    id: name, edited: null, request: {}, instance: {name, demands: [1, 1]},
+    result: {tours: [{customers: [1, 2], load: 2, length: 2}]},
+  });
+  const change = (name) => {
+    editor.open(plan(name), [{slot: 0, stops: [1, 2], name: "", locked: false}], []);
+    editor.toggleLock(0);
+  };
+  const answers = {Monday: [503, {error: "busy"}], Tuesday: [200, {revision: 1}]};
+  window.fetch = async (path) => {
+    const [status, body] = answers[path.split("/")[1]];
+    return new Response(JSON.stringify(body), {status});
+  };
+  const seen = {};
+  await new Promise((refused) => {
+    const report = {onChange() {}, onSaved() {}, onConflict() {}, onError: refused};
+    editor.listen(report);
+    change("Monday");
+  });
+  await new Promise((saved) => {
+    const onSaved = () => {
+      seen.whileOneFails = editor.wouldLose();
+      answers.Monday = [409, {error: "changed", where: "revision"}];
+      saved();
+    };
+    editor.listen({onChange() {}, onSaved, onConflict() {}, onError() {}});
+    change("Tuesday");
+  });
+  while (editor.wouldLose()) await new Promise((next) => setTimeout(next, 10));
+  return seen;
+}"""
+
+
+def test_a_plan_that_cannot_be_saved_is_not_forgotten_for_another(reader):
+    """Its change would be lost while another plan is saved; a refusal is told."""
+    assert reader.page.evaluate(PLANS) == {"whileOneFails": True}
+    told = "Monday: Somebody else has changed this plan meanwhile."
+    reader.see("#earlier-error").to_have_text(told)
+
+
 def test_who_is_taken_out_stays_out_until_added(four):
     """A cancelled customer does not come back when the other tours are planned."""
     first, _ = stops(four, 1)
