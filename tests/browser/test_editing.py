@@ -182,7 +182,8 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     four.page.click("#print")
     four.see("#conflict").to_be_visible()
     four.see("body.printed").to_have_count(0)
-    four.page.click("#keep-mine")
+    with four.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        four.page.click("#keep-mine")
     four.see("#conflict").to_be_hidden()
     other.page.reload()
     other.see("#left-out-list").to_contain_text(first)
@@ -238,22 +239,16 @@ def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
     """While the server cannot keep a change, the browser warns before it is lost."""
     answer = {"status": 503, "json": {"error": {"message": "the server is busy"}}}
     four.page.route("**/plans/*/tours", lambda route: route.fulfill(**answer))
-    asked = []
-
-    def stay(dialog):
-        asked.append(dialog.type)
-        dialog.dismiss()
-
-    four.page.on("dialog", stay)
     first = stops(four, 1)[0]
     four.page.click(f'[aria-label="Move {first}"]')
     four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
     with four.page.expect_response(lambda answer: answer.status == 503):
         four.page.click("#move .primary")
-    four.page.wait_for_timeout(100)
-    four.page.evaluate("() => { location.hash = 'elsewhere'; }")
-    four.page.wait_for_timeout(300)
-    assert asked == ["beforeunload"]
+    four.see("#edit-error").to_be_visible()
+    with four.page.expect_event("dialog") as asked:
+        four.page.evaluate("() => { location.hash = 'elsewhere'; }")
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
     with four.page.expect_response(lambda answer: answer.status == 200):
         four.page.unroute("**/plans/*/tours")  # the change is sent again
     four.see("#edited").to_contain_text("Changed by you")
