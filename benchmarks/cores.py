@@ -188,6 +188,8 @@ def run_all(runs: list[Run], instances, processors: list[int], path: Path, end: 
 
 def tables(rows) -> str:
     """Return the tables of the gaps of all runs, and of the gaps during the runs."""
+    if not rows:
+        return "There are no runs.\n"
     rows = sorted(rows, key=lambda row: (row["customers"], row["name"]))
     names = list(dict.fromkeys(row["name"] for row in rows))
     best = {}

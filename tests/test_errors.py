@@ -199,8 +199,17 @@ def test_an_error_names_its_field_as_each_interface_does():
     for one in (error, pickle.loads(pickle.dumps(error))):
         assert one.field == "vehicles"
         assert str(one) == "a.pkl: no fleet: give vehicles="
-        assert one.naming_field("--vehicles") == "a.pkl: no fleet: give --vehicles"
+        assert one.naming_fields("--{}".format) == "a.pkl: no fleet: give --vehicles"
     assert str(InputError("no column '{field}'")) == "no column '{field}'"
+
+
+def test_an_error_names_several_fields():
+    """Each is written as the interface writes it."""
+    error = InputError("leave {field} out, or give {field:capacity}", "vehicles")
+    assert str(error) == "leave vehicles= out, or give capacity="
+    assert error.naming_fields("'{}'".format) == (
+        "leave 'vehicles' out, or give 'capacity'"
+    )
 
 
 def test_checks_say_which_argument_is_wrong():
@@ -211,6 +220,8 @@ def test_checks_say_which_argument_is_wrong():
         (lambda: check_choice("metric", "x", ["y"]), "metric"),
         (lambda: check_array("demands", [[1]], ("N",)), "demands"),
         (lambda: check_number("row 3: demand", "a"), None),
+        (lambda: check_number("minutes", -1, at_least(0), field="service"), "service"),
+        (lambda: check_choice("column", "x", ["y"], field="columns"), "columns"),
     ]
     for check, field in wrong:
         with pytest.raises(InputError) as caught:

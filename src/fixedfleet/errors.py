@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import math
 import os
+import re
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -56,6 +57,8 @@ __all__ = [
 _PACKAGE = Path(__file__).parent
 # A float represents every whole number up to this exactly.
 LARGEST_WHOLE = 2**53 - 1
+# In a message, {field} or {field:capacity}.
+_NAMED_FIELD = re.compile(r"\{field(?::(\w+))?\}")
 
 
 class InputError(ValueError):
@@ -65,9 +68,9 @@ class InputError(ValueError):
     Parameters
     ----------
     message
-        The sentence. The text ``{field}`` in it stands for the name of the field. Each
-        interface writes this name in its own way: ``vehicles=`` in Python,
-        ``--vehicles`` on the command line.
+        The sentence. The text ``{field}`` in it stands for the name of the field, and
+        ``{field:capacity}`` for that of another one. Each interface writes these names
+        in its own way: ``vehicles=`` in Python, ``--vehicles`` on the command line.
     field
         The name of the argument that is wrong or missing, if it is known.
     """
@@ -77,12 +80,15 @@ class InputError(ValueError):
         self.field = field
 
     def __str__(self) -> str:
-        return self.naming_field(f"{self.field}=")
+        return self.naming_fields("{}=".format)
 
-    def naming_field(self, name: str) -> str:
-        """Return the message with this name for the field."""
+    def naming_fields(self, write: Callable[[str], str]) -> str:
+        """Return the message with each field named as ``write`` writes its name."""
         message: str = self.args[0]
-        return message if self.field is None else message.replace("{field}", name)
+        field = self.field
+        if field is None:
+            return message
+        return _NAMED_FIELD.sub(lambda found: write(found[1] or field), message)
 
     def within(self, place: str) -> InputError:
         """Return this error with the place, such as a file, before its message."""
@@ -148,25 +154,31 @@ def _field(what: str) -> str | None:
     return name if all(map(str.isidentifier, name.split("."))) else None
 
 
-def check_choice(what: str, value: Any, choices: Iterable[Any]) -> None:
+def check_choice(
+    what: str, value: Any, choices: Iterable[Any], *, field: str | None = None
+) -> None:
     """
     Raise InputError unless a value is one of the choices.
 
-    ``what`` is the name of the value in the message.
+    ``what`` is the name of the value in the message. ``field`` is the argument that
+    gives the value, if its name is another one.
     """
     choices = tuple(choices)
     if value not in choices:
         raise InputError(
             f"unknown {what} {value!r}: choose from {', '.join(map(str, choices))}",
-            _field(what),
+            field or _field(what),
         )
 
 
-def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
+def check_number(
+    what: str, number: Any, bounds: Bounds = _ANY, *, field: str | None = None
+) -> float:
     """
     Return the number as a float.
 
-    Raise InputError unless it is a finite number within the bounds.
+    Raise InputError unless it is a finite number within the bounds. ``what`` and
+    ``field`` are as for :func:`check_choice`.
     """
     try:
         value = float(number)
@@ -176,7 +188,7 @@ def check_number(what: str, number: Any, bounds: Bounds = _ANY) -> float:
         math.isfinite(value) and bounds.admit(value)
     ):
         message = f"{what} is {number!r}, not a number{bounds}"
-        raise InputError(message, _field(what))
+        raise InputError(message, field or _field(what))
     return value
 
 

@@ -182,7 +182,8 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     four.page.click("#print")
     four.see("#conflict").to_be_visible()
     four.see("body.printed").to_have_count(0)
-    four.page.click("#keep-mine")
+    with four.page.expect_response(lambda answer: answer.request.method == "PUT"):
+        four.page.click("#keep-mine")
     four.see("#conflict").to_be_hidden()
     other.page.reload()
     other.see("#left-out-list").to_contain_text(first)
@@ -238,25 +239,61 @@ def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
     """While the server cannot keep a change, the browser warns before it is lost."""
     answer = {"status": 503, "json": {"error": {"message": "the server is busy"}}}
     four.page.route("**/plans/*/tours", lambda route: route.fulfill(**answer))
-    asked = []
-
-    def stay(dialog):
-        asked.append(dialog.type)
-        dialog.dismiss()
-
-    four.page.on("dialog", stay)
     first = stops(four, 1)[0]
     four.page.click(f'[aria-label="Move {first}"]')
     four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
     with four.page.expect_response(lambda answer: answer.status == 503):
         four.page.click("#move .primary")
-    four.page.wait_for_timeout(100)
-    four.page.evaluate("() => { location.hash = 'elsewhere'; }")
-    four.page.wait_for_timeout(300)
-    assert asked == ["beforeunload"]
+    four.see("#edit-error").to_be_visible()
+    with four.page.expect_event("dialog") as asked:
+        four.page.evaluate("() => { location.hash = 'elsewhere'; }")
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
     with four.page.expect_response(lambda answer: answer.status == 200):
         four.page.unroute("**/plans/*/tours")  # the change is sent again
     four.see("#edited").to_contain_text("Changed by you")
+
+
+PLANS = """async () => {
+  const editor = await import("/static/editor.js");
+  const plan = (name) => ({
+    id: name, edited: null, request: {}, instance: {name, demands: [1, 1]},
+    result: {tours: [{customers: [1, 2], load: 2, length: 2}]},
+  });
+  const change = (name) => {
+    editor.open(plan(name), [{slot: 0, stops: [1, 2], name: "", locked: false}], []);
+    editor.toggleLock(0);
+  };
+  const answers = {Monday: [503, {error: "busy"}], Tuesday: [200, {revision: 1}]};
+  window.fetch = async (path) => {
+    const [status, body] = answers[path.split("/")[1]];
+    return new Response(JSON.stringify(body), {status});
+  };
+  const seen = {};
+  await new Promise((refused) => {
+    const report = {onChange() {}, onSaved() {}, onConflict() {}, onError: refused};
+    editor.listen(report);
+    change("Monday");
+  });
+  await new Promise((saved) => {
+    const onSaved = () => {
+      seen.whileOneFails = editor.wouldLose();
+      answers.Monday = [409, {error: "changed", where: "revision"}];
+      saved();
+    };
+    editor.listen({onChange() {}, onSaved, onConflict() {}, onError() {}});
+    change("Tuesday");
+  });
+  while (editor.wouldLose()) await new Promise((next) => setTimeout(next, 10));
+  return seen;
+}"""
+
+
+def test_a_plan_that_cannot_be_saved_is_not_forgotten_for_another(reader):
+    """Its change would be lost while another plan is saved; a refusal is told."""
+    assert reader.page.evaluate(PLANS) == {"whileOneFails": True}
+    told = "Monday: Somebody else has changed this plan meanwhile."
+    reader.see("#earlier-error").to_have_text(told)
 
 
 def test_who_is_taken_out_stays_out_until_added(four):

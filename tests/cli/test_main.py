@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import importlib
 import importlib.metadata
 import logging
@@ -10,9 +12,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fixedfleet.cli import list_commands
+import fixedfleet
+from fixedfleet.cli import build_parser, list_commands
+from fixedfleet.cli.options import option_of
+from fixedfleet.files import ReadOptions
 from fixedfleet.version import version_of
 
 from .cli_helpers import EXAMPLE, FAST, FLEET, VRP, make, refused
@@ -115,6 +121,64 @@ def test_a_bad_file_gets_one_line(run, tmp_path, name, command):
     answer = run(command, make(tmp_path, name, text), *FLEET, *more)
     assert refused(answer, name, word)
     assert not Path("p.png").exists()
+
+
+def fields_in_messages():
+    """The fields that messages name for each interface to write, from the sources."""
+    for path in Path(fixedfleet.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "{field" not in text and ".refuse(" not in text:
+            continue
+        for call in ast.walk(ast.parse(text)):
+            if not isinstance(call, ast.Call) or len(call.args) < 2:
+                continue
+            name = ast.unparse(call.func).rpartition(".")[2]
+            message, *fields = call.args
+            names = name == "InputError" and "{field" in ast.unparse(message)
+            known = [one.value for one in fields if isinstance(one, ast.Constant)]
+            yield from known if names or name == "refuse" else ()
+
+
+def test_each_field_in_a_message_is_an_option(run):
+    """Commands that read an instance have an option for each way to read it."""
+    inner = {
+        "geocode", "by_road", "max_customers", "allow_missing", "allow_unreadable"
+    }  # fmt: skip
+    of_reading = {field.name for field in dataclasses.fields(ReadOptions)} - inner
+    named = set(fields_in_messages())
+    assert {"depot", "vehicles", "capacity"} < named
+    _, out, _ = run("fleet", "--help")
+    arguments = build_parser().parse_args(["fleet", "x.csv"])
+    for field in named | of_reading | {"geocoder"}:
+        assert f"  {option_of(field, arguments)} " in out
+
+
+def test_a_message_names_the_options_of_its_command(run, tmp_path):
+    """Also where an option has another name than the argument in Python."""
+    path = make(tmp_path, "two.vrp", VRP)
+    answer = run("fleet", path, "--correct", "3:demand=2", "--sheet", "Mo")
+    assert refused(answer, "columns and rows: leave --sheet and --correct out")
+    customers = '"depot": [0, 0], "customers": [[1, 1]], "demands": [1]'
+    types = f'{{{customers}, "vehicle_types": [{{"capacity": 5}}]}}'
+    answer = run("fleet", make(tmp_path, "types.json", types), "--vehicles", 2)
+    assert refused(answer, "leave --vehicles out, or give --capacity as well")
+    c101 = "C101\n\nVEHICLE\nNUMBER CAPACITY\n2 9\n\nCUSTOMER\n"
+    make(tmp_path, "day.txt", f"{c101}0 0 0 0 0 99 0\n1 3 4 5 0 99 9\n")
+    answer = run("fleet", "day.txt", "--minutes-per-stop", 5)
+    assert refused(answer, "without a unit: leave --minutes-per-stop out")
+
+
+def test_what_a_command_cannot_be_told_is_for_python(run, tmp_path):
+    """`evaluate` has no option --capacity, so that no message asks for it."""
+    points = np.zeros((1, 2, 2))
+    arrays = {"depots": points[:, 0], "customers": points, "demands": [[0.1, 0.12345]]}
+    np.savez(tmp_path / "day.npz", vehicles=[2], **arrays)
+    answer = run(
+        "evaluate", "--set", "day.npz", "--method", "packing", "--results", "r"
+    )
+    assert refused(
+        answer, "give capacity= (in Python; this command has no such option)"
+    )
 
 
 def test_a_missing_file_and_a_missing_command(run):

@@ -90,6 +90,12 @@ def test_the_page_of_cores_is_what_its_rows_give(capsys, monkeypatch):
     assert (RESULTS / "cores.md").read_text(encoding="utf-8") == capsys.readouterr().out
 
 
+def test_without_runs_there_are_no_tables_of_cores():
+    """A page may lack one of its two groups, and the time may end before any run."""
+    assert cores.tables([]) == "There are no runs.\n"
+    assert cores.page([]).count("There are no runs.") == 2
+
+
 def test_the_page_of_days_is_what_its_rows_give():
     """The table of mixed fleets and time windows is rendered again, byte by byte."""
     rows = days.read_rows(RESULTS / "days.jsonl")

@@ -64,5 +64,6 @@ def test_what_is_wrong_is_said(old, new, said):
 
 def test_times_without_a_unit_take_no_minutes_of_the_caller():
     """A speed in km/h would not fit to times in an unknown unit."""
-    with pytest.raises(ff.InputError, match="states times without a unit"):
-        parse(C101, ReadOptions(speed=40))
+    said = "states times without a unit: leave speed= and service_minutes= out"
+    with pytest.raises(ff.InputError, match=said):
+        parse(C101, ReadOptions(speed=40, service_minutes=5))

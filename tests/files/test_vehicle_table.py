@@ -139,10 +139,18 @@ def test_the_callers_fleet_wins_over_the_sheet_and_a_note_says_so():
     assert "the file's vehicle types are not used: others are asked for" in (
         reading.notes
     )
-    with pytest.raises(ff.InputError, match="leave vehicles= out, or give capacity as"):
+    with pytest.raises(ff.InputError, match="leave vehicles= out, or give capacity="):
         parse(content, ReadOptions(vehicles=2))
     other = [ff.VehicleType(capacity=20)]
     assert parse(content, ReadOptions(vehicle_types=other)).instance.vehicles == 1
+
+
+def test_wrong_minutes_per_stop_name_their_argument():
+    """Its name is not the one in the message."""
+    options = ReadOptions(vehicles=2, capacity=20, speed=30, service_minutes=-5)
+    with pytest.raises(ff.InputError, match="minutes per stop is -5") as caught:
+        parse(format_excel(STOPS), options)
+    assert caught.value.field == "service_minutes"
 
 
 def test_a_sheet_of_vehicles_without_capacities_is_not_used():

@@ -381,6 +381,20 @@ def test_windows_with_one_capacity_are_read_and_written(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"vehicles": 5}, "vehicles="),
+        ({"capacity": 9}, "capacity="),
+        ({"vehicles": 5, "capacity": 9}, "vehicles= and capacity="),
+    ],
+)
+def test_a_fleet_beside_the_vehicles_of_the_file_is_refused(options, said):
+    """All options that must be left out are named at once."""
+    with pytest.raises(InputError, match=f"carries or costs: leave {said} out$"):
+        parse(DAY, ReadOptions(**options))
+
+
+@pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("3 12\n", "", "line 15: CAPACITY_SECTION lists 2 vehicles, not 1 to 3"),

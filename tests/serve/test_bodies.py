@@ -196,6 +196,43 @@ def test_rows_that_cannot_be_read_are_listed_and_corrected(client):
     assert (wrong.status_code, wrong.json()["where"]) == (422, "corrections")
 
 
+def test_each_field_in_a_refusal_is_named_as_in_a_request(client):
+    """Also those beside the wrong one."""
+    instance = {"depot": [0, 0], "customers": [[1, 1]], "demands": [1]}
+    body = {"instance": instance | {"vehicle_types": [{"capacity": 5}]}, "vehicles": 2}
+    refusal = client.post("/instances", json=body).json()
+    assert refusal["where"] == "vehicles"
+    said = "the file states vehicle types: leave 'vehicles' out, or give 'capacity' as"
+    assert refusal["error"] == f"{said} well"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "asked", "where"),
+    [
+        ({"depot": [0, 0, 0]}, {}, "instance"),
+        ({"speed": -1}, {}, "instance"),
+        ({"detour": 0}, {"speed": 40}, "instance"),
+        ({"time_matrix": [[0, 1], [1, 0]]}, {"speed": 40}, "speed"),
+    ],
+)
+def test_a_wrong_value_within_the_instance_is_no_field_of_the_request(
+    client, wrong, asked, where
+):
+    """Only what the client sent, or must send, is named as the wrong field."""
+    instance = {"depot": [0, 0], "customers": [[1, 1]], "demands": [1], **wrong}
+    answer = client.post("/instances", json={"instance": instance, **asked})
+    assert (answer.status_code, answer.json()["where"]) == (422, where)
+
+
+def test_an_unknown_column_is_a_wrong_choice_of_columns(client):
+    """The field is the list in which the client named the column."""
+    text = "name,x,y,demand\nHub,0,0,\nAda,1,1,1\n"
+    for asked in ({"columns": ["colour=name"]}, {"corrections": ["3:colour=red"]}):
+        refusal = client.post("/instances", json={"text": text, **asked}).json()
+        assert "unknown column 'colour'" in refusal["error"]
+        assert [refusal["where"]] == [*asked]
+
+
 def test_a_depot_that_is_not_known_is_asked_for(client):
     """If every row has a demand, the refusal lists the names, and one is chosen."""
     text = "name,x,y,demand\nAda,0,0,1\nBob,1,1,2\nBob,2,2,2\nHome,3,3,9\n"

@@ -197,7 +197,14 @@ def test_display_prints_rows_and_the_result(square, capsys):
 def test_cost_v_counts_each_vehicle():
     """If vehicles are expensive, the fewest are used."""
     instance = generate.uniform(20, 1, seed=3)[0].with_vehicles(7)
-    result = ff.solve(instance, 0.05, vehicle_cost=35)
+    used = []
+    result = ff.solve(
+        instance,
+        60,
+        vehicle_cost=35,
+        on_improvement=lambda seconds, cost, plan: used.append(plan.vehicles),
+        stop=lambda: used[-1:] == [instance.minimum_vehicles],
+    )
     assert result.plan.vehicles == instance.minimum_vehicles
     assert result.cost == pytest.approx(result.length + 35 * result.plan.vehicles)
 
@@ -209,7 +216,15 @@ def test_cost_v_counts_each_vehicle():
 def test_a_vehicle_cost_that_a_search_ignores_is_said(caplog, search, cost, warned):
     """A search that cannot count a small vehicle cost gives a warning."""
     instance = generate.uniform(8, 1, seed=3, capacity=20, vehicles=5)[0]
-    ff.solve(instance, 0.05, search=search, vehicle_cost=cost)
+    found = []  # the search ends with its first plan, however long that takes
+    ff.solve(
+        instance,
+        60,
+        search=search,
+        vehicle_cost=cost,
+        on_improvement=lambda *best: found.append(best),
+        stop=lambda: bool(found),
+    )
     ff.solve_batch([instance], time_limit=0.05, search=search, vehicle_cost=cost)
     said = f"the search {search} ignores the vehicle cost"
     assert [said in line for line in caplog.messages] == [True, True] * warned

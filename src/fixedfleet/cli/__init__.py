@@ -22,7 +22,7 @@ from fixedfleet.cli import (
     train_command,
 )
 from fixedfleet.cli.console import BAD_INPUT, INTERRUPTED, say_error, warn
-from fixedfleet.cli.options import Parser
+from fixedfleet.cli.options import Parser, option_of
 from fixedfleet.errors import InputError, MissingPackageError
 from fixedfleet.interrupts import command_loaded
 from fixedfleet.registry import load_files
@@ -82,8 +82,7 @@ def _report_errors(argv: list[str]) -> int:
     try:
         return _run(argv)
     except InputError as error:
-        option = f"--{error.field}".replace("_", "-")
-        return say_error(error.naming_field(option), BAD_INPUT)
+        return say_error(str(error), BAD_INPUT)
     except MissingPackageError as error:
         return say_error(str(error), BAD_INPUT)
     except BrokenPipeError:
@@ -105,7 +104,11 @@ def _run(argv: list[str]) -> int:
         return int(end.code or 0)
     with _messages_on_stderr(quiet=getattr(arguments, "quiet", False)):
         load_files(getattr(arguments, "parts", ()))
-        code: int = arguments.run(arguments)
+        try:
+            code: int = arguments.run(arguments)
+        except InputError as error:
+            said = error.naming_fields(lambda field: option_of(field, arguments))
+            return say_error(said, BAD_INPUT)
     sys.stdout.flush()  # a closed pipe then raises its error here, not at exit
     return code
 

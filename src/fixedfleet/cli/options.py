@@ -42,6 +42,7 @@ __all__ = [
     "add_outputs",
     "check_outputs",
     "check_writable",
+    "option_of",
     "parse_setting",
     "read_instance",
 ]
@@ -197,6 +198,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--json": {"action": "store_true", "help": "print the result as JSON"},
     "--quiet": {"action": "store_true", "help": "print no progress"},
 }
+# Options with other names than the arguments of Python functions that they give.
+_OTHER_NAMES = {"corrections": "correct", "service_minutes": "minutes_per_stop"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -215,6 +218,19 @@ def add_options(parser: argparse.ArgumentParser, *names: str, **changes: Any) ->
     """
     for name in names:
         parser.add_argument(name, **_OPTIONS[name] | changes)
+
+
+def option_of(field: str, arguments: Arguments) -> str:
+    """
+    Return how to name an argument of a Python function in a message of a command.
+
+    It is the option of the command. If the command has none, it is the argument itself.
+    ``arguments`` are those of the command.
+    """
+    name = _OTHER_NAMES.get(field, field)
+    if name in arguments:
+        return f"--{name.replace('_', '-')}"
+    return f"{field}= (in Python; this command has no such option)"
 
 
 def add_instance(parser: argparse.ArgumentParser) -> None:

@@ -42,8 +42,7 @@ _TYPE_KEYS = [field.name for field in dataclasses.fields(VehicleType)]
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance. A key with the value null is treated like a missing key."""
     options.refuse_table_options()
-    if options.depot is not None:
-        raise InputError("a JSON instance states its depot: leave {field} out", "depot")
+    options.refuse("a JSON instance states its depot", "depot")
     data = _object(_load(decode(content)))
     values = {key: value for key, value in data.items() if value is not None}
     for key in values:

@@ -31,10 +31,12 @@ __all__ = [
 
 # Options that replace what the file says.
 _ASKED = ("rounding", "detour", "capacity", "vehicles", "unit", "length_unit")
+_OF_TABLES = ("columns", "sheet", "corrections")  # options that only a table can follow
 _QUESTIONS = {
     "capacity": "what a vehicle carries",
     "vehicles": "how many vehicles there are",
 }
+_OF_DAY = ("speed", "service_minutes", "shift")
 DIMACS = "dimacs"  # the rounding of the DIMACS challenge for time windows
 # The speed that is assumed until travel times by road are known, in kilometres or miles
 # per hour.
@@ -117,12 +119,20 @@ class ReadOptions:
     allow_missing: bool = False
     allow_unreadable: bool = False
 
+    def refuse(self, why: str, *names: str) -> None:
+        """
+        Raise InputError if any of these options is given.
+
+        The message says why, and names all of them that are given.
+        """
+        given = [name for name in names if getattr(self, name) not in (None, "", {})]
+        if given:
+            listed = " and ".join(f"{{field:{name}}}" for name in given)
+            raise InputError(f"{why}: leave {listed} out", given[0])
+
     def refuse_table_options(self) -> None:
         """Raise InputError if an option is given that only a table can follow."""
-        for name in ("columns", "sheet", "corrections"):
-            if getattr(self, name):
-                message = "only a table has columns and rows: leave {field} out"
-                raise InputError(message, name)
+        self.refuse("only a table has columns and rows", *_OF_TABLES)
 
     def check_size(self, customers: int) -> None:
         """Raise InputError if there are more customers than allowed."""
@@ -327,7 +337,7 @@ def _choose_fleet(
             other = fleet[given[0] == "vehicles"]
             raise InputError(
                 "the file states vehicle types: leave {field} out, or give "
-                f"{other} as well",
+                f"{{field:{other}}} as well",
                 given[0],
             )
         if given:
@@ -349,18 +359,13 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
     shift = options.shift or chosen.pop("depot_hours", None)
     chosen.pop("depot_hours", None)
     shifts = shift is not None or any(one.shift is not None for one in types or ())
-    asked = options.speed is not None or options.service_minutes is not None
     has_unit = chosen.get("time_unit") or not (any(given.values()) or shifts)
-    if (asked or options.shift is not None) and not (
-        has_unit or chosen.get("speed") is None
-    ):
-        raise InputError(
-            "the file states times without a unit: leave speed, minutes and shift out"
-        )
+    if not has_unit and chosen.get("speed") is not None:
+        options.refuse("the file states times without a unit", *_OF_DAY)
     if options.speed is not None:
         speed = check_number("speed", options.speed, above(0))
         if chosen.get("time_matrix") is not None:
-            raise InputError("the file states travel times: leave {field} out", "speed")
+            options.refuse("the file states travel times", "speed")
         chosen |= {"speed": speed / 60, "time_unit": "min"}
     is_timed = chosen.get("speed") is not None or chosen.get("time_matrix") is not None
     if options.by_road and chosen.get("metric") == "great_circle" and not is_timed:
@@ -377,7 +382,12 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
         text = f"{' and '.join(words)} are not considered: give a speed"
         return [Doubt(kind="windows", customers=[], text=text)]
     if options.service_minutes is not None:
-        minutes = check_number("minutes per stop", options.service_minutes, at_least(0))
+        minutes = check_number(
+            "minutes per stop",
+            options.service_minutes,
+            at_least(0),
+            field="service_minutes",
+        )
         count_of = len(chosen["demands"])
         known = chosen.get("service_times") or [None] * count_of
         chosen["service_times"] = [minutes if one is None else one for one in known]

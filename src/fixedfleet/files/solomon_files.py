@@ -31,10 +31,7 @@ def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     unless the caller asks for it.
     """
     options.refuse_table_options()
-    if options.depot is not None:
-        raise InputError(
-            "the first customer of the file is the depot: leave {field} out", "depot"
-        )
+    options.refuse("the first customer of the file is the depot", "depot")
     lines = [
         (number, line.split())
         for number, line in enumerate(split_lines(decode(content)), 1)

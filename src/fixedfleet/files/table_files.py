@@ -110,7 +110,7 @@ _MOST_NAMED = 10  # the largest number of rows in a message
 def parse_instance(content: str | bytes, options: ReadOptions) -> Reading:
     """Read an instance from a table with the depot's row and a row per customer."""
     for column in options.columns:
-        check_choice("column", column, COLUMNS)
+        check_choice("column", column, COLUMNS, field="columns")
     # The depot and one customer more than allowed show that the table is too long, so
     # further rows need not be read.
     most = None if options.max_customers is None else options.max_customers + 2
@@ -258,7 +258,8 @@ def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None
         if row not in table.rows:
             raise InputError(f"there is no row {row} to correct")
         for column, text in cells.items():
-            check_choice("column", column, list(table.places))
+            known = list(table.places)
+            check_choice("column", column, known, field="corrections")
             place = table.rows.index(row)
             table.column(column).cells[place] = text
             table.column(column).shown[place] = text

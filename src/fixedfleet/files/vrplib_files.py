@@ -423,11 +423,8 @@ def _vehicle_types(
     }
     if not given:
         return {} if shift is None else {"depot_hours": shift}
-    if options.vehicles is not None or options.capacity is not None:
-        raise InputError(
-            "the file states what each vehicle carries or costs: leave {field} out",
-            "capacity" if options.vehicles is None else "vehicles",
-        )
+    why = "the file states what each vehicle carries or costs"
+    options.refuse(why, "vehicles", "capacity")
     vehicles = fields["vehicles"] or len(next(iter(given.values())))
     for section, name in sections.items():
         if name in given and {*given[name]} != {*range(1, vehicles + 1)}:

@@ -200,7 +200,7 @@ def read_instance(
             check_storable("the name", request.name)
             read = replace(read, instance=replace(read.instance, name=request.name))
     except InputError as error:
-        raise _refusal(error) from None
+        raise _refusal(error, request) from None
     vehicles = read.instance.vehicles
     if vehicles > most:
         raise ApiError(
@@ -278,9 +278,16 @@ def _shared_fields(request: InstanceRequest, kind: type[Any]) -> dict[str, Any]:
     }
 
 
-def _refusal(error: InputError) -> ApiError:
-    """Return the answer to a request with a wrong instance, with the wrong field."""
-    field, name, table = error.field, f"'{error.field}'", None
+def _refusal(error: InputError, request: InstanceRequest) -> ApiError:
+    """
+    Return the answer to a request with a wrong instance.
+
+    It names the wrong field of the request, or the one that the error asks for. A value
+    within the instance may have the name of a field, such as the depot. Then the wrong
+    field is the instance.
+    """
+    field, table = error.field, None
+    is_meant = field in request.model_fields_set or "{field}" in error.args[0]
     if isinstance(error, TableError):
         table = TableDocument(
             headings=error.headings,
@@ -289,9 +296,15 @@ def _refusal(error: InputError) -> ApiError:
             depots=error.depots,
         )
     if field == "geocoder":  # an option of the server; a client can choose columns only
-        field, name = "columns", "the server's option --geocoder"
-    where = field if field in InstanceRequest.model_fields else "instance"
-    return ApiError(422, error.naming_field(name), where=where, table=table)
+        field = "columns"
+    is_known = field in InstanceRequest.model_fields
+    where = field if is_known and is_meant else "instance"
+    return ApiError(422, error.naming_fields(_in_request), where=where, table=table)
+
+
+def _in_request(field: str) -> str:
+    """Return the name of an argument as a client knows it."""
+    return "the server's option --geocoder" if field == "geocoder" else f"'{field}'"
 
 
 def make_order(

@@ -2,7 +2,10 @@
 // The server measures the changed tours and stores them.
 
 import { ask, planPath } from "./api.js";
+import { warn } from "./elements.js";
 import { currentTours, sameTours, takenOut, toursOf } from "./instance.js";
+import { t } from "./language.js";
+import { count } from "./numbers.js";
 import { sleep } from "./watch.js";
 
 const PAUSE = 2; // seconds before a change is sent again to a server that does not answer
@@ -51,14 +54,15 @@ let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
-let failing = false; // whether the server could not keep the newest tours yet
 const unsaved = new Map(); // plan → {tours, out} that must still be sent to the server
+const failing = new Set(); // plans whose newest tours the server could not keep yet
 let report; // see listen
 
 /*
  * Call onChange(tours) at once when tours are changed, onSaved(edited) when the server has
  * measured them, onError(error) if it has not, and onConflict() if somebody else has changed the
- * plan.
+ * plan. If the server refuses tours of a plan that is no longer edited, this is said below the
+ * list of plans.
  */
 export function listen({ onChange, onSaved, onError, onConflict }) {
   report = { onChange, onSaved, onError, onConflict };
@@ -225,7 +229,7 @@ function set(changed) {
 
 /* Return whether a change is lost if the page is left now. */
 export function wouldLose() {
-  return failing && saving;
+  return failing.size > 0;
 }
 
 // Send one request at a time, and only the newest tours of each plan. A plan is saved also when
@@ -246,19 +250,32 @@ async function save() {
     };
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
-      failing = false;
+      failing.delete(edited);
       if (edited === plan && !unsaved.has(plan)) report.onSaved(edited.edited);
     } catch (error) {
       // The server refuses what is wrong. What it could not do now is sent again.
-      failing = error.status === 0 || error.status >= 500;
-      if (edited === plan) {
-        if (error.field === "revision") report.onConflict();
-        else report.onError(error);
+      const again = error.status === 0 || error.status >= 500;
+      if (again) failing.add(edited);
+      else failing.delete(edited);
+      if (edited !== plan) {
+        if (!again) tellLost(edited, error);
+      } else if (error.field === "revision") {
+        report.onConflict();
+      } else {
+        report.onError(error);
       }
-      if (!failing) continue;
+      if (!again) continue;
       await sleep(PAUSE);
       if (!unsaved.has(edited)) unsaved.set(edited, newest);
     }
   }
   saving = false;
+}
+
+// Say that the server has refused the tours of a plan that is no longer edited.
+function tellLost({ instance }, { field, message }) {
+  const name = instance.name || count(instance.demands.length, "customer");
+  const isTheirs = field === "revision";
+  const why = isTheirs ? t`Somebody else has changed this plan meanwhile.` : message;
+  warn("earlier-error", `${name}: ${why}`);
 }
