@@ -52,6 +52,13 @@ def test_the_code_that_finds_a_plan_is_loaded_before_the_clock(square, monkeypat
     assert late == set()
 
 
+def test_a_limit_that_is_over_at_once_still_gives_a_plan(square):
+    """A busy machine may use up the search's share of the time before it begins."""
+    found = ff.lower_bound(square, time_limit=1e-9)
+    assert found.plan.is_feasible(square)
+    assert 0 <= found.lower_bound <= 4 + 4 * math.sqrt(2) + 1e-9
+
+
 def test_a_bound_has_ten_seconds_unless_told_otherwise():
     """A call without a time limit takes as long as the reference of functions says."""
     assert signature(ff.lower_bound).parameters["time_limit"].default == 10

@@ -588,7 +588,9 @@ def test_methods_typed_in_a_notebook_run(tmp_path, way, processes):
         capture_output=True,
         text=True,
     )
-    assert done.stderr == ""
+    # A busy machine may be mentioned.
+    busy = "(the machine was busy, or the method waited)"
+    assert [line for line in done.stderr.splitlines() if busy not in line] == []
     fault = "ZeroDivisionError: division by zero (your code, line 21)"
     assert sorted(done.stdout.splitlines()) == sorted(
         ["whole True None", "typed True None", f"wrong False {fault}"] * 2

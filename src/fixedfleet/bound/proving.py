@@ -18,6 +18,7 @@ from fixedfleet.instance import Instance
 from fixedfleet.interrupts import interrupt_noted, interrupts_deferred
 from fixedfleet.plan import Plan
 from fixedfleet.search import improve, load_search
+from fixedfleet.search.task import MIN_SECONDS
 from fixedfleet.wording import describe_proof, format_length
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def _find_plan(
     found = improve(
         instance,
         verdict.packing,
-        time_limit=deadline.seconds,
+        time_limit=max(deadline.left(), MIN_SECONDS),
         stop=deadline.over,
         search=_SEARCH,
         seed=seed,
