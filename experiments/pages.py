@@ -98,16 +98,21 @@ def _by_size(table: Table, sets: Sequence[str], cells: Sequence[Cell]) -> str:
 
 def _fewer(line: Mapping[str, Cell], cells: Sequence[Cell]) -> str:
     """
-    Return a remark such as " (first 100)" if a line has fewer runs than others.
+    Return a remark such as " (first 100)" if a line has fewer instances than others.
 
     Otherwise return "".
     """
-    counts = {name: cell.summary.runs for name, cell in line.items()}
-    most = {name: max(c.summary.runs for c in cells if c.set == name) for name in line}
+    counts = {name: _instances(cell) for name, cell in line.items()}
+    most = {name: max(_instances(c) for c in cells if c.set == name) for name in line}
     if counts == most:
         return ""
     said = dict.fromkeys(f"{count:,}" for count in counts.values())
     return f" (first {', '.join(said)})"
+
+
+def _instances(cell: Cell) -> int:
+    """Return the number of instances of a cell; each may have rows of several seeds."""
+    return len({row.instance for row in cell.rows})
 
 
 def _by_limit(_table: Table, _sets: Sequence[str], cells: Sequence[Cell]) -> str:

@@ -165,7 +165,7 @@ def test_fewer_instances_are_said(render, row):
     """A line that ran on fewer instances than another says so."""
     other = Line(label="other", method="pyvrp", limits=(0.05,), most=1)
     page = render(
-        [row(0), row(1), row(0, "pyvrp")],
+        [row(0), row(1), row(0, "pyvrp"), row(0, "pyvrp", seed=1)],
         table=replace(TABLE, lines=(LINE, other)),
         instances=2,
     )
