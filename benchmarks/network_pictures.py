@@ -3,8 +3,7 @@
     python benchmarks/network_pictures.py [--folder docs]
 
 The script needs the extras `network` and `plot`. The network was not trained on the
-instance. The gap between the decoded plan and the searched plan of this instance is
-close to the network's mean gap, so the instance is typical.
+instance. The page states the gap between its decoded plan and its searched plan.
 """
 
 from __future__ import annotations
