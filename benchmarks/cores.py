@@ -45,10 +45,10 @@ _PAGE = """\
 # What more cores and more time are worth for one plan
 
 The default search from a packing, on 16 cores of an Intel Xeon. Gaps are in %, means
-over the seeds. "before" is the search of the version before, in which plans were
-compared only between cycles; "trial" is a version that was never committed, with
-which settings were chosen; the other one is a commit, in which `exchanges=10` is the
-default. "processors used" is the processor time divided by the time of all cores.
+over the seeds. Versions: in "before", cores compared their plans only between cycles;
+in commit df0c6d1, they exchange plans, with `exchanges=10` by default; "trial" was
+never committed, and settings were chosen with it. "processors used" is the processor
+time divided by the time of all cores.
 
 ## Eight instances of set X
 
@@ -66,12 +66,12 @@ gap is relative to the shortest plan of all these runs.
 
 - On the generated instances 16 cores have a third of the gap that they had before. On
   set X they have the same gap as before; 2, 4 and 8 cores have a smaller one.
-- 16 cores should have at most 0.25 % on set X after 10 s, and at most 0.15 % after
-  60 s. They are not better than 8, and on X-n1001 not better than one core. There the
-  threads use only 70 % of the processors, probably because they wait for each other
-  when they exchange plans, and plans with long tours have few groups of tours that can
-  be combined. With fewer plans (`min_customers=100,min_vehicles=12`) X-n1001 is better,
-  but the generated instances are worse.
+- The aim for 16 cores on set X was 0.25 % after 10 s and 0.15 % after 60 s. They do
+  not reach it: they are not better than 8, and on X-n1001 not better than one core.
+  There the threads use only 70 % of the processors, probably because they wait for
+  each other when they exchange plans, and plans with long tours have few groups of
+  tours that can be combined. With fewer plans (`min_customers=100,min_vehicles=12`)
+  X-n1001 is better, but the generated instances are worse.
 - Later versions measure a plan before others have to wait for it, and exchange plans at
   most every 0.2 s instead of 0.04 s. They have not been measured on 16 cores, nor have
   runs of 160 s on one core.

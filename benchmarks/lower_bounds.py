@@ -35,9 +35,8 @@ _TITLE = """\
 # Lower bounds
 
 How far the lower bound is below the plan, and how many plans are proven optimal, on one
-core of an AMD EPYC. Instances are uniform, or of CVRPLIB's set A as far as it was at
-hand. Nothing was chosen by a look at their seeds. `results/lower-bounds.jsonl` has a
-row of each instance.
+core of an AMD EPYC. Instances are uniform, of seeds on which no setting was chosen, or
+ten of CVRPLIB's set A. `results/lower-bounds.jsonl` has a row of each instance.
 
 ## Everything included
 

@@ -22,6 +22,7 @@ __all__ = ["render_page"]
 
 # Entries of `Row.made` that are not versions.
 _NOT_VERSIONS = {"network", "network_file", "program", "source", "spec"}
+_NOT_RECORDED = "not recorded"  # also the machine of a file of rows without one
 
 
 def render_page(
@@ -211,7 +212,8 @@ def _explanation(table: Table) -> str:
     }
     text = " ".join(said[column] for column in table.columns if column in said)
     if source := published(table.name):
-        text += f" Italics: published, {source.source}, on {source.instances}."
+        instances = source.instances.removesuffix(".")
+        text += f" Italics: published, {source.source}, on {instances}."
     return f"{text} {table.name}.csv has all figures."
 
 
@@ -226,10 +228,11 @@ def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
         command += f" --seeds {options.seeds}"
     if options.reference != Options.reference:
         command += " --reference FILE"
-    return (
-        f"Measured on {'; '.join(machines)}. Versions: {_versions(rows)}.\n\n"
-        f"    {command}\n"
-    )
+    versions = _versions(rows)
+    origin = f"Measured on {'; '.join(machines)}. Versions: {versions}."
+    if {versions, *machines} == {_NOT_RECORDED}:
+        origin = "The machine and the versions were not recorded."
+    return f"{origin}\n\n    {command}\n"
 
 
 def _versions(rows: Iterable[Row]) -> str:
@@ -240,5 +243,5 @@ def _versions(rows: Iterable[Row]) -> str:
             if name not in _NOT_VERSIONS:
                 found.setdefault(name, set()).add(version)
     if set().union(*found.values()) <= {UNKNOWN}:
-        return "not recorded"
+        return _NOT_RECORDED
     return ", ".join(f"{k} {' and '.join(sorted(v))}" for k, v in sorted(found.items()))
