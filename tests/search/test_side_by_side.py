@@ -116,7 +116,7 @@ def test_only_the_calling_thread_is_asked_to_stop(cross):
 
     def search(task):
         assert not task.deadline.over()
-        yield SHORT
+        yield task.exchange(SHORT)
 
     list(search_side_by_side(search, task_of(cross, stop=stop)))
     assert asking <= {threading.current_thread()}

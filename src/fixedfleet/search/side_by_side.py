@@ -73,8 +73,8 @@ def search_side_by_side(
         yield from search(task)
         return
     stopped = threading.Event()
-    exchange = Exchange(task, count, stopped.is_set)
     limit = replace(task.deadline, stop=stopped.is_set)
+    exchange = Exchange(replace(task, deadline=limit), count, stopped.is_set)
     if limit.iterations is not None:
         limit = replace(limit, iterations=max(1, limit.iterations // count))
     news: queue.SimpleQueue[_News] = queue.SimpleQueue()
@@ -217,7 +217,8 @@ class Exchange:
     ----------
     task
         The task of all searches. Its instance and its vehicle cost determine which of
-        two plans is better; its deadline says whether iterations are limited.
+        two plans is better; its deadline says whether iterations are limited, and how
+        long a search may wait. The threads of the searches call its ``stop``.
     count
         Number of searches.
     stopped
