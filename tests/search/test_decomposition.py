@@ -252,7 +252,7 @@ def test_parts_that_become_one_tour_are_searched_as_a_whole(
     kernel, monkeypatch, limits, most
 ):
     """If two tours are joined while parts are searched, there are no parts any more."""
-    monkeypatch.setattr(decomposition, "savings_plan", lambda *_: None)
+    monkeypatch.setattr(decomposition, "savings_plan", lambda *_: ())
     brief = DecompositionParameters(whole_share=1e-6, whole_seconds=0.0)
     search = partial(decomposition.decomposition, parameters=brief)
     plan = ff.Plan([range(1, 151), range(151, 301)])
@@ -295,6 +295,23 @@ def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
     assert found.plan.is_feasible(instance)
     assert asking == {threading.current_thread()}
     assert (len(begun), never_told) == (2, [])
+
+
+def test_a_stop_does_not_wait_for_the_savings_plan(monkeypatch, instance, packing):
+    """For many customers, this plan takes longer than a user should have to wait."""
+    begun, released, waited_for = threading.Event(), threading.Event(), []
+
+    def savings(_):
+        begun.set()
+        if not released.wait(20):
+            waited_for.append(True)
+        return packing
+
+    monkeypatch.setattr(decomposition.construct, "savings", savings)
+    limits = {"time_limit": 10_000, "stop": begun.is_set}
+    found = improve(instance, packing, search="decomposition", **limits)
+    assert (found.plan, waited_for) == (packing, [])
+    released.set()
 
 
 def test_with_iterations_no_plan_between_stages_is_yielded(
@@ -372,10 +389,10 @@ def test_cores_share_a_plan_of_many_customers(
         yield from ()
 
     monkeypatch.setattr(decomposition, "search_side_by_side", side_by_side)
-    monkeypatch.setattr(decomposition, "savings_plan", lambda *_: None)
+    monkeypatch.setattr(decomposition, "savings_plan", lambda *_: ())
     instance = SimpleNamespace(num_customers=customers, vehicles=1000)
     plan = ff.Plan([[customer + 1] for customer in range(vehicles)])
-    task = SimpleNamespace(instance=instance, initial_plan=plan, cores=cores)
+    task = SearchTask(instance, plan, Deadline(60), cores=cores)
     list(decomposition.decomposition(task))
     assert counts == [plans]
 

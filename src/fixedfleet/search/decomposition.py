@@ -182,9 +182,9 @@ def decomposition(
     If iterations are limited, all cores share the limit. Then the same seed and number
     of cores give the same plan.
     """
-    plan = savings_plan(task, parameters)
-    if plan is not None:
-        yield plan
+    plan = yield from savings_plan(task, parameters)
+    if task.deadline.over():
+        return
     search = partial(_search_in_cycles, savings=plan, parameters=parameters)
     yield from search_side_by_side(search, task, _plans(task, parameters))
 
@@ -371,19 +371,32 @@ def _whole_settings(
 
 def savings_plan(
     task: SearchTask, parameters: DecompositionParameters = _DEFAULTS
-) -> Plan | None:
+) -> Generator[Plan, None, Plan | None]:
     """
-    Return a savings plan that serves all customers.
+    Make a savings plan that serves all customers, in a thread that can be abandoned.
 
-    Return None if there is too little time, or if some customers cannot be inserted.
+    This is a generator that yields the plan if it is better than the initial plan, and
+    returns it. It returns None if there is too little time, if some customers cannot be
+    inserted, or if the search is stopped meanwhile.
     """
-    n = task.instance.num_customers
-    if task.deadline.seconds < parameters.savings_seconds * n:
+    instance = task.instance
+    if task.deadline.seconds < parameters.savings_seconds * instance.num_customers:
         return None
-    plan = construct.savings(task.instance)
-    return construct.complete_plan(
-        task.instance, plan, seed=task.seed, deadline=task.deadline
-    )
+    made: list[Plan] = []
+
+    def make(task: SearchTask) -> Iterator[Plan]:
+        plan = construct.complete_plan(
+            instance,
+            construct.savings(instance),
+            seed=task.seed,
+            deadline=task.deadline,
+        )
+        if plan is not None:
+            made.append(plan)
+            yield plan
+
+    yield from search_side_by_side(make, task, 1)
+    return made[0] if made else None
 
 
 def _begins_from_savings(task: SearchTask, parameters: DecompositionParameters) -> bool:

@@ -120,9 +120,7 @@ def search_parts(
     share = min(0.5, parameters.whole_seconds * instance.num_customers / seconds)
     share = max(parameters.whole_share, share)
     first = replace(task, deadline=task.deadline.until(share))
-    savings = savings_plan(first)
-    if savings is not None:
-        yield savings
+    savings = yield from savings_plan(first)
     plan = yield from anneal_whole(first, 1.0, savings)
     tours = DividedPlan(instance, plan, task.seed)
     # With more customers, legs are shorter, and temperatures must be lower.
