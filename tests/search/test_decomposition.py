@@ -297,6 +297,19 @@ def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
     assert (len(begun), never_told) == (2, [])
 
 
+@pytest.mark.parametrize(
+    "tours", [[range(1, 241)], [range(2, 241)], [range(3, 241), [1]]]
+)
+def test_a_plan_that_has_no_parts_is_annealed_as_a_whole(instance, tours):
+    """On several cores, too, a plan may be one tour, or leave customers unserved."""
+    instance = replace(instance, capacity=int(instance.demands.sum()), vehicles=2)
+    plan = ff.Plan(tours)
+    task = SearchTask(instance, plan, Deadline(60, iterations=500), cores=2)
+    found = list(decomposition._anneal_again(task, 1.0, MANY))[-1]
+    assert not found.unserved(instance)
+    assert found.length(instance) < plan.length(instance)
+
+
 def test_a_stop_does_not_wait_for_the_savings_plan(monkeypatch, instance, packing):
     """For many customers, this plan takes longer than a user should have to wait."""
     begun, released, waited_for = threading.Event(), threading.Event(), []

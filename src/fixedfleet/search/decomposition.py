@@ -331,9 +331,10 @@ def _anneal_again(
             settings, start_temperature=hot, end_temperature=min(cold, hot)
         )
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
-    if task.cores == 1:
-        return (yield from ruin_recreate(task, settings))
-    return (yield from _anneal_parts(task, settings, parameters))
+    # A part has at least two tours. Unserved customers are in no part.
+    if task.cores > 1 and len(plan.tours) > 1 and not plan.unserved(instance):
+        return (yield from _anneal_parts(task, settings, parameters))
+    return (yield from ruin_recreate(task, settings))
 
 
 def _whole_share(task: SearchTask, parameters: DecompositionParameters) -> float:
