@@ -410,6 +410,28 @@ def test_cores_share_a_plan_of_many_customers(
     assert counts == [plans]
 
 
+def test_cores_share_the_savings_plan_if_no_plan_is_given(
+    monkeypatch, instance, packing
+):
+    """An empty initial plan does not mean that each core needs a plan of its own."""
+    counts = []
+
+    def savings_plan(*_):
+        yield packing
+        return packing
+
+    def side_by_side(search, task, count):
+        counts.append(count)
+        yield from ()
+
+    monkeypatch.setattr(decomposition, "savings_plan", savings_plan)
+    monkeypatch.setattr(decomposition, "search_side_by_side", side_by_side)
+    for plan in (packing, ff.Plan([])):
+        task = SearchTask(instance, plan, Deadline(60), cores=4)
+        list(decomposition.decomposition(task, MANY))
+    assert counts == [1, 1]
+
+
 # ------------------------------------------------------------------------- loading
 
 

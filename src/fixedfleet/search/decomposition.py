@@ -186,7 +186,10 @@ def decomposition(
     if task.deadline.over():
         return
     search = partial(_search_in_cycles, savings=plan, parameters=parameters)
-    yield from search_side_by_side(search, task, _plans(task, parameters))
+    first = task
+    if plan is not None and task.initial_plan.unserved(task.instance):
+        first = replace(task, initial_plan=plan)  # the initial plan may have no tours
+    yield from search_side_by_side(search, task, _plans(first, parameters))
 
 
 def _plans(task: SearchTask, parameters: DecompositionParameters) -> int:
