@@ -11,7 +11,7 @@ from fixedfleet import generate
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import InputError
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import genetic, improve
+from fixedfleet.search import SearchTask, genetic, improve
 from fixedfleet.search.genetic import AlgorithmParameters, genetic_search, hgs_plans
 
 GOOD, POOR = ff.Plan([[1, 2], [3, 4]]), ff.Plan([[1, 3], [2, 4]])
@@ -71,6 +71,15 @@ def test_a_slice_goes_on_from_the_plans_of_the_one_before(slices, square):
         stop=lambda: len(slices) == 2,
     )
     assert [given["initial_plans"] for given in slices] == [[POOR], [GOOD, POOR]]
+
+
+def test_the_plan_of_an_exchange_is_yielded_and_joins_the_next_slice(slices, square):
+    """It may be better than all other plans, and the next slice may be cut off."""
+    combined = ff.Plan([[1, 4], [2, 3]])
+    deadline = Deadline(60, stop=lambda: len(slices) == 2)
+    task = SearchTask(square, POOR, deadline, exchange=lambda _: combined)
+    assert list(genetic_search(task)) == [GOOD, combined] * 2
+    assert slices[1]["initial_plans"] == [combined, GOOD, POOR]
 
 
 def test_an_initial_plan_with_unserved_customers_joins_no_population(slices, square):

@@ -21,7 +21,7 @@ from fixedfleet.search.outside.whole_numbers import (
     enough,
     whole_amounts,
 )
-from fixedfleet.search.task import MIN_SECONDS
+from fixedfleet.search.task import MIN_SECONDS, exchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,8 +73,8 @@ def genetic_search(
     Yield better and better plans of HGS-CVRP, which runs in slices of time.
 
     The vehicle cost is ignored. If the initial plan serves all customers, it is added
-    to the first population. After each slice, the task's ``exchange`` may return the
-    plan of another search that runs at the same time. That plan is added to the first
+    to the first population. After each slice, the task's ``exchange`` may return a plan
+    of searches that run at the same time. That plan is yielded, and added to the first
     population of the next slice.
     """
     instance, deadline, seed = task.instance, task.deadline, task.seed
@@ -97,7 +97,8 @@ def genetic_search(
             plans = found
             yield found[0]
         if plans and not last:
-            plans = list(dict.fromkeys([task.exchange(plans[0]), *plans]))
+            plan = yield from exchanged(task, plans[0])
+            plans = list(dict.fromkeys([plan, *plans]))
         seed += 1
 
 
