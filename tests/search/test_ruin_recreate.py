@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import SearchResult, cpu_kernel, improve
+from fixedfleet.search import SearchResult, SearchTask, cpu_kernel, improve
 from fixedfleet.search.cpu_kernel import exponential
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, load_kernel_for
+from fixedfleet.search.ruin_recreate import ruin_recreate as search_by_ruin_recreate
 
 
 def ruin_recreate(
@@ -235,6 +237,34 @@ def test_the_trace_falls_to_the_best_cost(vrp50):
     assert list(costs) == sorted(costs, reverse=True)
     assert costs[-1] == pytest.approx(found.cost, rel=1e-5)
     assert seen[-1][1] == found.plan
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_it_goes_on_from_the_plan_of_an_exchange(vrp50, mixed):
+    """Its current plan is handed in, and the plan that is returned is not lost."""
+    instance = vrp50
+    if mixed:
+        types = [
+            ff.VehicleType(count=4, capacity=vrp50.capacity, cost_per_distance=price)
+            for price in (1.0, 1.5)
+        ]
+        instance = replace(vrp50, vehicles=None, capacity=None, vehicle_types=types)
+    known = ruin_recreate(instance, iterations=20_000).plan
+    handed_in = []
+
+    def exchange(plan):
+        handed_in.append(plan)
+        return known
+
+    start = ruin_recreate(instance, iterations=100).plan
+    limit = Deadline(60, iterations=100)
+    task = SearchTask(instance, start, limit, exchange=exchange)
+    *_, found = search_by_ruin_recreate(task)
+    assert found.is_feasible(instance)
+    assert found.cost(instance) <= known.cost(instance) < start.cost(instance)
+    assert 8 <= len(handed_in) <= 10
+    assert len(set(handed_in)) > 1
+    assert all(plan.is_feasible(instance) for plan in handed_in)
 
 
 def test_the_user_may_stop_it(monkeypatch, vrp50):
