@@ -288,12 +288,11 @@ class Exchange:
         If iterations are limited, a search is late until it has handed in as many plans
         as this one. Otherwise it is late if it has handed in none since the last call.
         """
-        end = math.inf
-        if not self._by_calls:
-            left = max(0.0, self._task.deadline.left())
+        if self._by_calls:
+            end, seen = math.inf, [self._times[number] - 1] * len(self._times)
+        else:
+            left = self._task.deadline.left()
             end = time.monotonic() + min(_PATIENCE_SECONDS, left)
-        seen = [self._times[number] - 1] * len(self._times)
-        if not self._by_calls:
             seen = self._seen[number]
         for other in range(len(self._times)):
             while (
