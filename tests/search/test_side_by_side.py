@@ -61,6 +61,19 @@ def test_each_search_has_a_thread_a_seed_and_its_share(cross):
     assert len({own.seed for own in tasks}) == 2
 
 
+@pytest.mark.parametrize("iterations", [1, 2, 5, 7])
+def test_searches_do_no_more_iterations_than_allowed(cross, iterations):
+    """If there are fewer iterations than cores, fewer searches run."""
+    done = []
+
+    def search(task):
+        done.append(task.deadline.iterations)
+        yield SHORT
+
+    list(search_side_by_side(search, task_of(cross, cores=5, iterations=iterations)))
+    assert 0 < sum(done) <= iterations
+
+
 def test_only_better_plans_are_yielded(cross):
     """A plan that is worse than one of another search is not reported."""
 

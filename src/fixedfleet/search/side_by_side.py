@@ -66,17 +66,20 @@ def search_side_by_side(
         The task. All searches begin from its initial plan, and share its cores and
         iterations. Only the calling thread calls the ``stop`` of its deadline.
     count
-        Number of searches. Default: one for each core.
+        Number of searches; default: one for each core. There are no more searches than
+        iterations.
     """
-    count = task.cores if count is None else count
+    count, iterations = count or task.cores, task.deadline.iterations
+    if iterations is not None:
+        count = min(count, iterations)  # each search does at least one
     if count == 1 and task.deadline.seconds <= _BRIEF_SECONDS:
         yield from search(task)
         return
     stopped = threading.Event()
     limit = replace(task.deadline, stop=stopped.is_set)
     exchange = Exchange(replace(task, deadline=limit), count, stopped.is_set)
-    if limit.iterations is not None:
-        limit = replace(limit, iterations=max(1, limit.iterations // count))
+    if iterations is not None:
+        limit = replace(limit, iterations=iterations // count)
     news: queue.SimpleQueue[_News] = queue.SimpleQueue()
     for number in range(count):
         own = replace(
