@@ -283,6 +283,7 @@ def main() -> None:
             print(page([json.loads(line) for line in file]), end="")
         return
     end = time.monotonic() + options.budget
+    processors = sorted(os.sched_getaffinity(0))
     options.rows.parent.mkdir(parents=True, exist_ok=True)
     instances = instances_of(options.instances)
     for instance, _ in instances.values():
@@ -293,13 +294,14 @@ def main() -> None:
         numbers, _, settings = spec.partition(":")
         numbers, _, own = numbers.partition("@")
         cores, seeds = map(int, numbers.split("x"))
+        if cores > len(processors):
+            parser.error(f"{spec}: there are only {len(processors)} processors")
         for limit in [float(own)] if own else options.limits:
             for seed in range(options.first_seed, options.first_seed + seeds):
                 runs += [Run(name, cores, seed, limit, settings) for name in instances]
     if options.speed:
         for instance, _ in instances.values():
             print_speed(instance)
-    processors = sorted(os.sched_getaffinity(0))
     print(tables(run_all(runs, instances, processors, options.rows, end)))
 
 

@@ -90,6 +90,18 @@ def test_the_page_of_cores_is_what_its_rows_give(capsys, monkeypatch):
     assert (RESULTS / "cores.md").read_text(encoding="utf-8") == capsys.readouterr().out
 
 
+def test_runs_on_more_cores_than_there_are_processors_are_refused(
+    capsys, monkeypatch, tmp_path
+):
+    """They would wait for ever for processors that are free."""
+    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda _: {0, 1})
+    rows = ["--rows", str(tmp_path / "rows.jsonl")]
+    monkeypatch.setattr("sys.argv", ["cores.py", *rows, "--runs", "2x1", "3x1"])
+    with pytest.raises(SystemExit):
+        cores.main()
+    assert "3x1: there are only 2 processors" in capsys.readouterr().err
+
+
 def test_without_runs_there_are_no_tables_of_cores():
     """A page may lack one of its two groups, and the time may end before any run."""
     assert cores.tables([]) == "There are no runs.\n"
