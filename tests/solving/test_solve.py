@@ -16,9 +16,26 @@ from tests.loading import loaded_late
 from tests.oracle import optimal_day
 
 
+def solve_until(
+    instance: ff.Instance, cost: float, seen: list[float] | None = None, **options
+) -> ff.Result:
+    """Plan until a plan costs at most ``cost``, though a busy machine may be slow.
+
+    ``seen`` gets the costs of all better plans.
+    """
+    costs = [] if seen is None else seen
+    return ff.solve(
+        instance,
+        5,
+        on_improvement=lambda _seconds, found, _plan: costs.append(found),
+        stop=lambda: min(costs, default=math.inf) <= cost,
+        **options,
+    )
+
+
 def test_solve_returns_a_plan_with_its_cost_and_stages(square):
     """The square's optimum, with what each stage took and gained."""
-    result = ff.solve(square, 0.05)
+    result = solve_until(square, 9.66)
     assert result.feasible
     assert result.cost == result.length == pytest.approx(4 + 4 * math.sqrt(2))
     assert [stage.name for stage in result.stages] == ["fleet", "auto"]
@@ -177,15 +194,10 @@ def test_the_exact_packing_is_imported_before_the_clock_starts(monkeypatch):
 
 def test_display_prints_rows_and_the_result(square, capsys):
     """Rows of time, cost and vehicles, then the summary; nothing unless asked for."""
-    ff.solve(square, 0.05)
+    solve_until(square, 9.66)
     assert capsys.readouterr().out == ""
-    seen = []
-    result = ff.solve(
-        square,
-        0.05,
-        display=True,
-        on_improvement=lambda seconds, cost, plan: seen.append(cost),
-    )
+    seen: list[float] = []
+    result = solve_until(square, 9.66, seen, display=True)
     lines = capsys.readouterr().out.splitlines()
     (head,) = (k for k, line in enumerate(lines) if "best cost" in line)
     assert lines[head].split() == ["seconds", "best", "cost", "vehicles"]

@@ -91,7 +91,7 @@ def test_sizes_metrics_and_hopeless_instances_mix(square, make_instance):
     matrix = ff.Instance(demands=[1], capacity=1, vehicles=1, matrix=[[0, 1], [2, 0]])
     heavy = replace(square, demands=[1, 3, 1, 1])
     instances = [square, rounded, square.with_vehicles(1), matrix, heavy]
-    result = ff.solve_batch(instances, time_limit=0.02, cores=1)
+    result = ff.solve_batch(instances, iterations=200, cores=1)
     assert result.feasible.tolist() == [True, True, False, True, False]
     assert result.lengths[0] == pytest.approx(4 + 4 * math.sqrt(2))
     assert result.lengths[3] == 3
