@@ -1,4 +1,5 @@
-"""One search on several cores: it runs side by side with itself and exchanges plans.
+"""
+One search on several cores: it runs side by side with itself and exchanges plans.
 
 Each of the searches has a thread and a seed of its own, so they find different plans.
 Between two of its steps a search calls the ``exchange`` of its task with its plan, and
@@ -51,9 +52,9 @@ def search_side_by_side(
     Run a search in several threads; yield each plan that is better than all before.
 
     With a limit on iterations, the same seed, number of cores and count give the same
-    plan: if several searches find plans of the same cost, that of the first one is
-    yielded last.
-    With a time limit, a search waits only for a moment for another one.
+    plan: if several searches find plans of the same cost, that of the search with the
+    smallest number is yielded last. With a time limit, a search waits only for a moment
+    for another one.
 
     Some compiled code does not ask whether to stop. If a thread runs such code when the
     search is stopped, it is not waited for, and the plan that it finds is lost.
