@@ -204,7 +204,6 @@ class Pipeline:
             start="packing" if self._packs else "network",
             search="gpu",
             vehicle_cost=self._priced(vehicle_cost),
-            cores=1,
         )
         return [
             Answer(found.plan(row), reason=found.reasons.get(row, ""))
