@@ -267,7 +267,7 @@ def test_a_batch_of_mixed_sizes(card, instance, monkeypatch):
     )
     assert found.feasible.all()
     assert card.launches[:2] == [(2, 1), (2, 4)]
-    # The size classes of the eight parts depend on the processor's last digits.
+    # The size classes of the eight parts depend on the plan that is divided.
     counts, chains = zip(*card.launches[2:], strict=True)
     assert sum(counts) == 8
     assert set(chains) == {1}
