@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 
 import fixedfleet as ff
@@ -81,6 +82,15 @@ def test_a_plan_that_costs_nothing_is_found_from_one_of_cost_one(forever):
     )
     *_, last = bounds(instance, ff.Plan([[1], [2]]), seconds_left=forever)
     assert (last.bound, last.proven, last.plan) == (0.0, True, ff.Plan([[2, 1]]))
+
+
+def test_a_linear_program_of_value_zero_is_cut(forever):
+    """Where many distances are zero, cuts raise a value of zero to the optimum of 1."""
+    matrix = np.zeros((4, 4))
+    matrix[2, 0] = matrix[3, 0] = matrix[3, 2] = 1
+    instance = ff.Instance(matrix=matrix, demands=[1, 1, 1], capacity=2, vehicles=2)
+    *_, last = bounds(instance, ff.Plan([[1, 2], [3]]), seconds_left=forever)
+    assert (last.bound, last.proven, last.plan.length(instance)) == (1.0, True, 1.0)
 
 
 def test_a_bound_cannot_be_changed(square, fake_clock):

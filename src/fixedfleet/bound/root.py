@@ -43,6 +43,7 @@ _SHARE = 0.7  # the initial weight of the best duals in the smoothed duals
 _ROUNDS = 500  # most rounds of cuts
 _ENOUGH = 3e-4  # while a round raises the value by this share, only capacity cuts
 _LITTLE = 5e-5  # cuts have stalled if a round raises the value by a smaller share
+_LEAST_VALUE = 1e-6  # gains of smaller values of the master are shares of this one
 # Arcs are fixed when the gap is below _FIX_GAP, and again whenever the gap has shrunk
 # by the factor _SHRUNK since the last time (_SHRUNK_LITTLE if cuts have stalled).
 _FIX_GAP, _SHRUNK = 0.025, 0.85
@@ -119,7 +120,7 @@ class Root:
             before = self.master.solution.value
             yield from self._converge(BY_COST)
             yield from self._converge(EXACT, EXACT, most=1 if number else _EARLY)
-            gain = self.master.solution.value / before - 1
+            gain = self._gain(before)
             if number > 0 and gain < _ENOUGH:
                 break
             if not self.master.separate(number, subset_rows=False):
@@ -134,7 +135,7 @@ class Root:
                 yield from self._converge()
                 if subset_rows:
                     self._center = self._center[self.master.drop_slack_cuts()]
-                gain = self.master.solution.value / before - 1
+                gain = self._gain(before)
                 stalled = subset_rows and gain < _LITTLE
                 subset_rows |= gain < _ENOUGH
             elif subset_rows:
@@ -146,6 +147,14 @@ class Root:
                 yield
         if not self.decided:
             self._close(stalled=True)
+
+    def _gain(self, before: float) -> float:
+        """
+        Return the share by which the master's value has risen since it was ``before``.
+
+        The value can be 0 if some distances are 0.
+        """
+        return (self.master.solution.value - before) / max(before, _LEAST_VALUE)
 
     # Column generation
 
