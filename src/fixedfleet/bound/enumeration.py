@@ -40,6 +40,23 @@ class Room(NamedTuple):
     routes: int
 
 
+class Given(NamedTuple):
+    """
+    What the enumeration reads and does not change.
+
+    The letters in the shapes are those of :class:`Graph` and :class:`Labels`.
+    """
+
+    graph: Graph
+    costs: Any  # (n, n) int64: cost of each arc in units
+    demands: Any  # (n,) int64
+    capacity: Any  # int64
+    most: Any  # int64: the largest reduced cost of a route
+    labels: Labels  # the labels towards the depot
+    loads: Any  # (n, K) int32: the loads of the settled labels
+    cheapest: Any  # (limit + 1, n) int64: see `joining.cheapest_labels`
+
+
 class Paths(NamedTuple):
     """Paths from the depot, in the order in which they are found."""
 
@@ -60,6 +77,19 @@ class Paths(NamedTuple):
     counts: Any  # (2,) int64: numbers of paths and routes so far
 
 
+class Halves(NamedTuple):
+    """
+    The paths of at most half the load, sorted by last customer, load and reduced cost.
+
+    Copies in this order, because reading them one after the other is much faster.
+    """
+
+    path: Any  # (H,) int32: the index in Paths
+    reduced: Any  # (H,) int64, as in Paths
+    visited: Any  # (H, V) uint64, as in Paths
+    starts: Any  # (n · (limit + 1) + 1,): where each customer and load begins
+
+
 def enumerate_routes(
     pricer: Pricer,
     reduced: Reduced,
@@ -75,11 +105,18 @@ def enumerate_routes(
     or routes than ``room`` allows.
     """
     whole, graph = pricer.whole, reduced.graph
+    given = Given(
+        graph=graph,
+        costs=whole.costs,
+        demands=whole.demands,
+        capacity=whole.capacity,
+        most=most,
+        labels=labels,
+        loads=_settled_loads(labels),
+        cheapest=cheapest_labels(graph, labels),
+    )
     paths = _empty_paths(graph, *room)
-    cheapest = cheapest_labels(graph, labels)
-    loads = _settled_loads(labels)
-    limits = (whole.costs, whole.demands, whole.capacity, cheapest, most)
-    if not _start(graph, paths, *limits):
+    if not _start(given, paths):
         return None
     # First, paths of at most half the load. Then, paths with one customer more, which
     # are joined to the first ones. In an asymmetric graph, which has no paths that can
@@ -88,29 +125,21 @@ def enumerate_routes(
     position = 0
     while 0 <= position < paths.counts[_PATHS]:
         pricer.check_time()
-        part = (0, half, position, position + _SLICE)
-        position = _extend(graph, paths, labels, loads, *limits, *part)
+        position = _extend(given, paths, 0, half, position, position + _SLICE)
     number = paths.counts[_PATHS]  # of the first paths
     if position >= 0 and half < whole.limit:
         position = 0
         while 0 <= position < number:
             pricer.check_time()
-            part = (half + 1, whole.limit, position, min(position + _SLICE, number))
-            position = _extend(graph, paths, labels, loads, *limits, *part)
+            end = min(position + _SLICE, number)
+            position = _extend(given, paths, half + 1, whole.limit, position, end)
     if position < 0:
         return None
-    # The first paths, sorted by last customer, load and reduced cost.
-    groups = paths.node[:number].astype(np.int64) * (whole.limit + 1)
-    groups += paths.steps[:number]
-    order = np.lexsort((paths.reduced[:number], groups)).astype(np.int32)
-    every = np.arange(whole.size * (whole.limit + 1) + 1)
-    starts = np.searchsorted(groups[order], every)
-    # Copies in this order, because reading them one after the other is much faster.
-    sorted_paths = order, paths.reduced[order], paths.visited[order], starts
+    halves = _sort_halves(graph, paths, number)
     for begin in range(number, paths.counts[_PATHS], _JOINED):
         pricer.check_time()
         end = min(begin + _JOINED, paths.counts[_PATHS])
-        if not _join(graph, paths, labels, loads, *limits, *sorted_paths, begin, end):
+        if not _join(given, paths, halves, begin, end):
             return None
     rows: NDArray[np.int16] = _unpack(paths)
     return rows
@@ -122,6 +151,16 @@ def _settled_loads(labels: Labels) -> NDArray[np.int32]:
     for customer, number in enumerate(labels.num_settled):
         loads[customer, :number] = labels.load[labels.settled[customer, :number]]
     return loads
+
+
+def _sort_halves(graph: Graph, paths: Paths, number: int) -> Halves:
+    """Return the first ``number`` paths, which have at most half the load, sorted."""
+    groups = paths.node[:number].astype(np.int64) * (graph.limit + 1)
+    groups += paths.steps[:number]
+    order = np.lexsort((paths.reduced[:number], groups)).astype(np.int32)
+    every = np.arange(len(graph.steps) * (graph.limit + 1) + 1)
+    starts = np.searchsorted(groups[order], every)
+    return Halves(order, paths.reduced[order], paths.visited[order], starts)
 
 
 def _empty_paths(graph: Graph, paths: int, routes: int) -> Paths:
@@ -171,26 +210,17 @@ def _same(visited: Any, one: Any, other: Any) -> Any:
 
 
 @compiled()
-def _start(
-    graph: Graph,
-    paths: Paths,
-    costs: Any,
-    demands: Any,
-    capacity: Any,
-    cheapest: Any,
-    most: Any,
-) -> Any:
+def _start(given: Given, paths: Paths) -> Any:
     """
     Add the paths that consist of the depot and one customer.
 
-    Return False if there are more paths than allowed. ``costs`` has the cost of each
-    arc. ``completions`` is what :func:`complete` returns, and ``most`` is the largest
-    reduced cost of a route.
+    Return False if there are more paths than allowed.
     """
+    graph = given.graph
     for way in range(graph.degrees[0]):
         customer = graph.successors[0, way]
         reduced = graph.reduced[0, customer]
-        if reduced + cheapest[graph.limit, customer] > most:
+        if reduced + given.cheapest[graph.limit, customer] > given.most:
             continue
         new = paths.counts[_PATHS]
         if new + 1 >= len(paths.cost):
@@ -205,8 +235,8 @@ def _start(
             customer,
             -1,
             reduced,
-            costs[0, customer],
-            demands[customer],
+            given.costs[0, customer],
+            given.demands[customer],
             graph.steps[customer],
         )
     return True
@@ -254,17 +284,17 @@ def _keep(
 
 
 @compiled()
-def _close(graph: Graph, paths: Paths, costs: Any, path: Any, most: Any) -> Any:
+def _close(given: Given, paths: Paths, path: Any) -> Any:
     """
     Turn the path with index ``path`` into a route by returning to the depot.
 
-    If the reduced cost of the route exceeds ``most``, it is not stored. Return False if
-    there are more routes than allowed.
+    If the reduced cost of the route exceeds ``given.most``, it is not stored. Return
+    False if there are more routes than allowed.
     """
     node = paths.node[path]
-    if paths.reduced[path] + graph.reduced[node, 0] > most:
+    if paths.reduced[path] + given.graph.reduced[node, 0] > given.most:
         return True
-    return _keep_route(paths, path, -1, paths.cost[path] + costs[node, 0])
+    return _keep_route(paths, path, -1, paths.cost[path] + given.costs[node, 0])
 
 
 @compiled()
@@ -299,87 +329,63 @@ def _keep_route(paths: Paths, path: Any, rest: Any, cost: Any) -> Any:
 
 
 @compiled()
-def _join(
-    graph: Graph,
-    paths: Paths,
-    there: Labels,
-    loads: Any,
-    costs: Any,
-    _demands: Any,
-    capacity: Any,
-    cheapest: Any,
-    most: Any,
-    order: Any,
-    reduced: Any,
-    visited: Any,
-    starts: Any,
-    first: Any,
-    last: Any,
-) -> Any:
+def _join(given: Given, paths: Paths, halves: Halves, first: Any, last: Any) -> Any:
     """
-    Make routes of paths: directly back to the depot, or along another path.
+    Make routes of paths: directly back to the depot, or along one of ``halves``.
 
-    ``order`` has the paths of at most half the load by last customer, load and reduced
-    cost, and ``starts`` where each customer and load begins in it. ``reduced`` and
-    ``visited`` are those of :class:`Paths` in this order. Return False if there are
-    more routes than allowed.
+    The paths have the indices from ``first`` up to, but not including, ``last``. Return
+    False if there are more routes than allowed.
     """
+    graph = given.graph
     for path in range(first, last):
-        if not _close(graph, paths, costs, path, most):
+        if not _close(given, paths, path):
             return False
         node, room = paths.node[path], graph.limit - paths.steps[path]
         for way in range(graph.degrees[node]):
             customer = graph.successors[node, way]
-            spare = most - paths.reduced[path] - graph.reduced[node, customer]
-            if spare < cheapest[room, customer]:
+            spare = given.most - paths.reduced[path] - graph.reduced[node, customer]
+            if spare < given.cheapest[room, customer]:
                 continue
-            if not _can_end(graph, paths, path, there, loads, customer, spare):
+            if not _can_end(given, paths, path, customer, spare):
                 continue
             group = customer * (graph.limit + 1)
             for steps in range(1, room + 1):
-                for place in range(starts[group + steps], starts[group + steps + 1]):
-                    left = spare - reduced[place]
+                begin = halves.starts[group + steps]
+                for place in range(begin, halves.starts[group + steps + 1]):
+                    left = spare - halves.reduced[place]
                     if left < 0:
                         break
-                    if _overlap(paths, path, visited, place):
+                    if _overlap(paths, path, halves, place):
                         continue
-                    rest = order[place]
-                    if paths.load[path] + paths.load[rest] > capacity:
+                    rest = halves.path[place]
+                    if paths.load[path] + paths.load[rest] > given.capacity:
                         continue
                     if left < both_odd(graph, paths, paths, path, rest):
                         continue
-                    cost = paths.cost[path] + costs[node, customer] + paths.cost[rest]
-                    if not _keep_route(paths, path, rest, cost):
+                    cost = paths.cost[path] + given.costs[node, customer]
+                    if not _keep_route(paths, path, rest, cost + paths.cost[rest]):
                         return False
     return True
 
 
 @compiled()
-def _overlap(paths: Paths, path: Any, visited: Any, place: Any) -> Any:
-    """Return whether a path visits one of the customers ``visited[place]``."""
-    for word in range(visited.shape[1]):
-        if paths.visited[path, word] & visited[place, word]:
+def _overlap(paths: Paths, path: Any, halves: Halves, place: Any) -> Any:
+    """Return whether a path has a customer in common with one of ``halves``."""
+    for word in range(halves.visited.shape[1]):
+        if paths.visited[path, word] & halves.visited[place, word]:
             return True
     return False
 
 
 @compiled()
-def _can_end(
-    graph: Graph,
-    paths: Paths,
-    path: Any,
-    there: Labels,
-    loads: Any,
-    customer: Any,
-    spare: Any,
-) -> Any:
+def _can_end(given: Given, paths: Paths, path: Any, customer: Any, spare: Any) -> Any:
     """
     Return whether a path can return to the depot by way of this customer.
 
     It can if a label towards the depot, at the customer, fits: the cost of the label
-    and the penalties that the two cause together are at most ``spare``. ``loads`` has
-    the loads of the settled labels.
+    and the penalties that the two cause together are at most ``spare``.
     """
+    graph, labels = given.graph, given.labels
     visited = np.uint64(0)  # as in the memory of labels at this customer
     stop = path
     while stop >= 0:
@@ -387,65 +393,55 @@ def _can_end(
         stop = paths.parent[stop]
     room = graph.limit - paths.steps[path]
     tries = _TRIES
-    for place in range(there.num_settled[customer]):
-        left = spare - there.settled_cost[customer, place]
+    for place in range(labels.num_settled[customer]):
+        left = spare - labels.settled_cost[customer, place]
         if left < 0:
             return False
-        if loads[customer, place] > room:
+        if given.loads[customer, place] > room:
             continue
-        if there.settled_memory[customer, place] & visited:
+        if labels.settled_memory[customer, place] & visited:
             continue
-        if left >= both_odd(graph, paths, there, path, there.settled[customer, place]):
+        label = labels.settled[customer, place]
+        if left >= both_odd(graph, paths, labels, path, label):
             return True
         tries -= 1
-        if tries == 0:
+        if tries == 0:  # perhaps a later label would fit
             return True
     return False
 
 
 @compiled()
 def _extend(
-    graph: Graph,
-    paths: Paths,
-    there: Labels,
-    loads: Any,
-    costs: Any,
-    demands: Any,
-    capacity: Any,
-    cheapest: Any,
-    most: Any,
-    smallest: Any,
-    largest: Any,
-    position: Any,
-    last: Any,
+    given: Given, paths: Paths, smallest: Any, largest: Any, position: Any, last: Any
 ) -> Any:
     """
-    Close paths to routes, and extend them by one customer to loads in a range.
+    Close paths to routes, and extend them by one customer.
 
-    The first of these paths has the index ``position``. Return the index of the path to
-    continue with, or −1 if there are more paths or routes than allowed. The other
-    arguments are those of :func:`_start`.
+    The paths have the indices from ``position`` up to, but not including, ``last``. The
+    loads of the longer paths are from ``smallest`` to ``largest`` steps. Return the
+    index of the path to continue with, or −1 if there are more paths or routes than
+    allowed.
     """
+    graph = given.graph
     last = min(last, paths.counts[_PATHS])
     while position < last:
-        if not _close(graph, paths, costs, position, most):
+        if not _close(given, paths, position):
             return -1
         node = paths.node[position]
         for way in range(graph.degrees[node]):
             customer = graph.successors[node, way]
             steps = paths.steps[position] + graph.steps[customer]
-            load = paths.load[position] + demands[customer]
-            if steps < smallest or steps > largest or load > capacity:
+            load = paths.load[position] + given.demands[customer]
+            if steps < smallest or steps > largest or load > given.capacity:
                 continue
             bit = np.uint64(1) << np.uint64(customer % 64)
             if paths.visited[position, customer // 64] & bit:
                 continue
             reduced = paths.reduced[position] + graph.reduced[node, customer]
-            room = graph.limit - paths.steps[position]
-            if reduced > most - cheapest[room, customer]:
+            spare = given.most - reduced
+            if spare < given.cheapest[graph.limit - paths.steps[position], customer]:
                 continue
-            spare = most - reduced
-            if not _can_end(graph, paths, position, there, loads, customer, spare):
+            if not _can_end(given, paths, position, customer, spare):
                 continue
             new = paths.counts[_PATHS]
             if new + 1 >= len(paths.cost):
@@ -453,7 +449,7 @@ def _extend(
             reduced += count_visit(graph, paths.odd, position, paths.odd, new, customer)
             paths.visited[new] = paths.visited[position]
             paths.visited[new, customer // 64] |= bit
-            cost = paths.cost[position] + costs[node, customer]
+            cost = paths.cost[position] + given.costs[node, customer]
             _keep(paths, new, customer, position, reduced, cost, load, steps)
         position += 1
     return position
