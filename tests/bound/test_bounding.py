@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import FrozenInstanceError
 
@@ -10,6 +11,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.bound import bounding, bounds
+from fixedfleet.bound.master import Master
 
 LOOSE = 1 + 1e-12  # sums of floats in another order
 
@@ -91,6 +93,20 @@ def test_a_linear_program_of_value_zero_is_cut(forever):
     instance = ff.Instance(matrix=matrix, demands=[1, 1, 1], capacity=2, vehicles=2)
     *_, last = bounds(instance, ff.Plan([[1, 2], [3]]), seconds_left=forever)
     assert (last.bound, last.proven, last.plan.length(instance)) == (1.0, True, 1.0)
+
+
+def test_a_route_of_nearly_no_value_is_no_part_of_a_plan(square, forever, monkeypatch):
+    """Values of a linear program that are not exactly zero do not hide a plan."""
+    support = Master.support
+
+    def inexact(master):
+        routes, values = support(master)
+        return [*routes, (1,)], np.append(values, 5e-7)
+
+    monkeypatch.setattr(Master, "support", inexact)
+    *_, last = bounds(square, ff.Plan([[1, 3], [2, 4]]), seconds_left=forever)
+    assert last.proven
+    assert last.plan.length(square) == pytest.approx(4 + 4 * math.sqrt(2))
 
 
 def test_a_bound_cannot_be_changed(square, fake_clock):

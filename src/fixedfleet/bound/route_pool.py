@@ -155,7 +155,9 @@ class RoutePool:
             return []
         if pairs:
             return self._strongest(node, master, pairs)
-        routes, _ = master.support()
+        # Each value is nearly 0 or nearly 1. The plan has the routes of the latter.
+        support = zip(*master.support(), strict=True)
+        routes = [route for route, value in support if value > 0.5]
         cost = self._whole.cost_of(routes)
         if master.artificial() > 1e-6 or cost > self._goal:
             self.stuck = True
