@@ -32,9 +32,10 @@ def test_a_poor_plan_is_replaced(square):
     assert found.cost == pytest.approx(4 + 4 * math.sqrt(2))
 
 
-def test_without_a_plan_one_is_searched_for(square):
+def test_without_a_plan_one_is_searched_for(square, monkeypatch):
     """An instance alone gives a plan, its bound and the proof."""
-    found = ff.lower_bound(square, time_limit=0.5, vehicle_cost=100.0)
+    monkeypatch.setattr(proving, "_SEARCH_SHARE", 1e-3)  # the proof may take a minute
+    found = ff.lower_bound(square, time_limit=60, vehicle_cost=100.0)
     assert found.is_optimal
     assert found.cost == pytest.approx(204 + 4 * math.sqrt(2))
     assert str(found) == "cost 209.657, proven: no plan is cheaper"
