@@ -12,6 +12,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.bound import bounding, bounds
 from fixedfleet.bound.master import Master
+from fixedfleet.search import improve
 
 LOOSE = 1 + 1e-12  # sums of floats in another order
 
@@ -20,6 +21,11 @@ def cost_of(optimal_plan, instance, vehicle_cost):
     """The least cost of a plan, by exhaustive enumeration."""
     plan = optimal_plan(instance, vehicle_cost=vehicle_cost)
     return plan.cost_v(instance, vehicle_cost)
+
+
+def search(instance):
+    """A good plan, found within a number of iterations."""
+    return improve(instance, search="ruin_recreate", iterations=20_000).plan
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -181,7 +187,7 @@ def test_no_time_at_all_gives_a_bound_of_zero(square, fake_clock):
 def test_the_optimum_is_found_again_from_a_worse_plan(seed, forever):
     """Bounds from a plan and from a worse one end at the same optimum."""
     instance = ff.generate.uniform(20, 1, seed=100 + seed)[0]
-    good = ff.solve(instance, 0.1).plan
+    good = search(instance)
     *_, first = bounds(instance, good, seconds_left=forever)
     worse = ff.Plan([*tour[1:], tour[0]] for tour in first.plan)
     assert worse.length(instance) > 1.02 * first.plan.length(instance)
@@ -200,7 +206,7 @@ def test_no_bound_is_above_a_published_optimum(shared, fake_clock):
         text = file.read_text()
         optimum = int(re.search(r"Optimal value: (\d+)", text)[1])
         instance = ff.read(file)
-        plan = ff.solve(instance, 0.2).plan
+        plan = search(instance)
         *_, last = bounds(instance, plan, seconds_left=fake_clock(600))
         assert 0.9 * optimum < last.bound <= optimum
         assert last.bound == round(last.bound)
