@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Cut = CapacityCut | SubsetRow
     Route = tuple[int, ...]
 
-__all__ = ["DUAL_UNIT", "Master", "pad"]
+__all__ = ["DUAL_UNIT", "Master", "pad", "unpad"]
 
 # A cost of 1 in the linear program is this many units. A plan then costs about 1000,
 # which suits the solver's tolerances. Division by a power of two is exact.
@@ -48,6 +48,11 @@ def pad(routes: Sequence[Route]) -> NDArray[np.int16]:
         chain.from_iterable(routes), np.int16, lengths.sum()
     )
     return rows
+
+
+def unpad(rows: NDArray[np.int16]) -> list[Route]:
+    """Return routes, given as rows with zeros before or after, as tuples."""
+    return [tuple(row[row > 0].tolist()) for row in rows]
 
 
 class Master:

@@ -34,7 +34,7 @@ from fixedfleet.bound.labelling import (
     settle,
     start_labels,
 )
-from fixedfleet.bound.master import DUAL_UNIT
+from fixedfleet.bound.master import DUAL_UNIT, unpad
 from fixedfleet.bound.neighbourhoods import make_neighbourhoods
 
 if TYPE_CHECKING:
@@ -324,9 +324,8 @@ class Pricer:
         order = np.argsort(least[starts, ends], kind="stable")
         chosen = starts[order], ends[order]
         rows = trace(here, there, before[chosen], behind[chosen], limit, most)
-        routes = [tuple(row[row > 0].tolist()) for row in rows]
         cheapest = int(least.min())
-        return Priced(self.bound(reduced, cheapest), routes, cheapest)
+        return Priced(self.bound(reduced, cheapest), unpad(rows), cheapest)
 
     def bound(self, reduced: Reduced, least: int) -> int:
         """Return the lower bound in units, given the least reduced cost of a route."""

@@ -164,12 +164,11 @@ class Root:
         """
         Generate columns in one pricing mode after the other, from ``mode`` to ``last``.
 
-        This is a generator that yields after each pricing. It ends after ``most`` of
-        them. Each mode is more exact than
-        the previous one. A mode ends when pricing finds no new route, or when the
-        master's value is close to the bound of the duals. Pricing uses smoothed duals:
-        a weighted mean of the duals with the best bound so far and the duals of the
-        master.
+        This is a generator that yields after each pricing, and ends after ``most`` of
+        them at the latest. Each mode is more exact than the previous one. A mode ends
+        when pricing finds no new route, or when the master's value is close to the
+        bound of the duals. Pricing uses smoothed duals: a weighted mean of the duals
+        with the best bound so far and the duals of the master.
         """
         best, share, number = -math.inf, _SHARE, 0
         while number < most:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fixedfleet.bound.labelling import Graph, count_visit
-from fixedfleet.bound.master import DUAL_UNIT, Master, pad
+from fixedfleet.bound.master import DUAL_UNIT, Master, pad, unpad
 from fixedfleet.bound.pricing import OutOfTimeError
 from fixedfleet.bound.subset_rows import SubsetRow
 from fixedfleet.compiling import compiled
@@ -175,7 +175,7 @@ class RoutePool:
         most = _ARTIFICIAL * max(self._goal / DUAL_UNIT, 1.0)
         master = Master(self._whole, most, once=True)
         master.add_cuts(node.cuts)
-        master.add_routes(_tours(node.routes[node.first]))
+        master.add_routes(unpad(node.routes[node.first]))
         stalled = 0
         for number in range(rounds):
             before = node.bound
@@ -214,7 +214,7 @@ class RoutePool:
                 break
             (entering,) = np.nonzero(costs < fleet - _NEGLIGIBLE * self._goal)
             entering = entering[np.argsort(costs[entering], kind="stable")]
-            if not master.add_routes(_tours(node.routes[entering[:_ENTERING]])):
+            if not master.add_routes(unpad(node.routes[entering[:_ENTERING]])):
                 break
         node.bound = max(node.bound, bound)
         spare = self._pricer.spare(reduced, least, self._goal)
@@ -285,11 +285,6 @@ def _allowed(
     """
     has_i, has_j = ((routes == customer).any(axis=1) for customer in (i, j))
     return has_i == has_j, ~(has_i & has_j)
-
-
-def _tours(rows: NDArray[np.int16]) -> list[Route]:
-    """Return routes, given as rows, as tuples of customers."""
-    return [tuple(row[row > 0].tolist()) for row in rows]
 
 
 @compiled()
