@@ -92,6 +92,17 @@ def test_a_plan_that_costs_nothing_is_found_from_one_of_cost_one(forever):
     assert (last.bound, last.proven, last.plan) == (0.0, True, ff.Plan([[2, 1]]))
 
 
+def test_units_that_are_too_coarse_for_the_optimum_end_the_search(fake_clock):
+    """From a plan over arcs of 10⁹, the optimum of 0.3 is found once, not for ever."""
+    matrix = [[0, 0.1, 1e9], [1e9, 0, 0.1], [0.1, 1e9, 0]]
+    instance = ff.Instance(matrix=matrix, demands=[1, 1], capacity=2, vehicles=2)
+    clock = fake_clock(1000)
+    *_, last = bounds(instance, ff.Plan([[1], [2]]), seconds_left=clock)
+    assert clock.left > 0
+    assert last.plan == ff.Plan([[1, 2]])
+    assert 0.29 < last.bound < 0.3
+
+
 def test_a_linear_program_of_value_zero_is_cut(forever):
     """Where many distances are zero, cuts raise a value of zero to the optimum of 1."""
     matrix = np.zeros((4, 4))

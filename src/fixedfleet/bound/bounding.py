@@ -159,17 +159,20 @@ class _Bounds:
 
     def _improve(self, tours: list[Route]) -> int:
         """
-        Replace the best known plan by the plan of these tours; return the new goal.
+        Replace the best known plan by the plan of these tours, if it is better.
 
-        The goal is a cost in the units of :class:`WholeInstance`. A plan counts as
-        better than the best known plan if it costs at most the goal.
+        Return the new goal, or the same goal if the plan is not better. The goal is a
+        cost in the units of :class:`WholeInstance`. The cost of the tours is at most
+        the goal. But because costs in units are rounded down, a plan that is much
+        cheaper than the first plan may only seem to be better than the best known one.
         """
         plan = Plan(tours)
         if faults := plan.check(self._instance):
             raise RuntimeError(f"the routes found are no plan: {faults[0]}")
-        self._plan = plan
-        self._cost = plan.cost_v(self._instance, self._vehicle_cost)
-        self._goal = self._whole.goal(self._cost)
+        cost = plan.cost_v(self._instance, self._vehicle_cost)
+        if cost < self._cost:
+            self._plan, self._cost = plan, cost
+            self._goal = self._whole.goal(cost)
         return self._goal
 
     def _now(self) -> Bound:

@@ -79,7 +79,8 @@ class RoutePool:
         A plan counts as better than the best known plan, or "within the goal", if its
         cost, in units, is at most this.
     found
-        Called with the tours of a better plan; returns the new goal.
+        Called with the tours of a plan within the goal; returns the new goal, or the
+        same goal if the plan is not better than the best known plan.
 
     Attributes
     ----------
@@ -87,8 +88,9 @@ class RoutePool:
         The present lower bound, in units, on the cost of all plans within the goal. If
         it is above the goal, there is no such plan.
     stuck
-        Whether the linear program of a node has an integral solution that is not within
-        the goal if its cost is computed exactly. The search then ends with the present
+        Whether the linear program of a node has an integral solution that is not a
+        better plan: its exact cost in units is above the goal, or its true cost is not
+        less than that of the best known plan. The search then ends with the present
         bound.
     """
 
@@ -162,7 +164,8 @@ class RoutePool:
         if master.artificial() > 1e-6 or cost > self._goal:
             self.stuck = True
         else:
-            self._goal = self._found(routes)
+            before, self._goal = self._goal, self._found(routes)
+            self.stuck = self._goal == before
         return [node]
 
     def _tighten(self, node: Node, rounds: int) -> Master:
