@@ -206,6 +206,40 @@ def test_every_cheap_route_is_enumerated(seed, odd, forever):
     assert (walk(reduced.graph, rows) <= most).all()
 
 
+@pytest.mark.parametrize("asymmetric", [False, True])
+@pytest.mark.parametrize("seed", [12, 16, 58])
+def test_every_cheap_route_is_enumerated_under_cuts(seed, asymmetric, odd, forever):
+    """Penalties of many cuts, and arcs that are fixed, hide no cheap route."""
+    instance, plan, vehicle_cost = odd(seed)
+    rng = np.random.default_rng(seed)
+    if asymmetric:
+        distances = instance.distances
+        instance = ff.Instance(
+            matrix=distances * rng.uniform(0.8, 1.2, distances.shape),
+            demands=instance.demands,
+            capacity=instance.capacity,
+            vehicles=instance.vehicles,
+        )
+    whole = make_whole(instance, plan, vehicle_cost)
+    pricer = Pricer(whole, forever)
+    master = Master(whole, 2e3)
+    master.add_cuts(draw_cuts(whole, 200))
+    for _ in range(5):
+        reduced = pricer.reduce(master.cuts, master.solve().duals)
+        master.add_routes(pricer.price(reduced, EXACT, 0, 60).routes)
+    duals = master.solve().duals
+    duals[whole.size :] -= rng.uniform(0, 10, len(master.cuts))
+    before = pricer.reduce(master.cuts, duals)
+    bound = pricer.price(before, EXACT, 0, 1).bound
+    fixed = pricer.fix(before, bound + 500 * DUAL_UNIT)
+    after = pricer.reduce(master.cuts, duals)
+    room = Room(10**5, 10**5)
+    rows = enumerate_routes(pricer, after, fixed.labels[1], fixed.spare, room)
+    cheap = all_routes(whole, before, fixed.spare)
+    assert 15 < len(cheap) < len(all_routes(whole, before, FORBIDDEN))
+    assert {frozenset(route) for route in unpad(rows)} >= cheap
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_cuts_on_four_and_five_customers_keep_the_optimum(
     seed, odd, optimal_plan, forever
