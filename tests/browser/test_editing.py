@@ -254,16 +254,21 @@ def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
     four.see("#edited").to_contain_text("Changed by you")
 
 
-PLANS = """async () => {
+EDITOR = """
   const editor = await import("/static/editor.js");
   const plan = (name) => ({
     id: name, edited: null, request: {}, instance: {name, demands: [1, 1]},
     result: {tours: [{customers: [1, 2], load: 2, length: 2}]},
   });
+  const open = (found) =>
+    editor.open(found, [{slot: 0, stops: [1, 2], name: "", locked: false}], []);
   const change = (name) => {
-    editor.open(plan(name), [{slot: 0, stops: [1, 2], name: "", locked: false}], []);
+    open(plan(name));
     editor.toggleLock(0);
   };
+"""
+PLANS = """async () => {
+  EDITOR
   const answers = {Monday: [503, {error: "busy"}], Tuesday: [200, {revision: 1}]};
   window.fetch = async (path) => {
     const [status, body] = answers[path.split("/")[1]];
@@ -291,9 +296,47 @@ PLANS = """async () => {
 
 def test_a_plan_that_cannot_be_saved_is_not_forgotten_for_another(reader):
     """Its change would be lost while another plan is saved; a refusal is told."""
-    assert reader.page.evaluate(PLANS) == {"whileOneFails": True}
+    seen = reader.page.evaluate(PLANS.replace("EDITOR", EDITOR))
+    assert seen == {"whileOneFails": True}
     told = "Monday: Somebody else has changed this plan meanwhile."
     reader.see("#earlier-error").to_have_text(told)
+
+
+OPENED_AGAIN = """async () => {
+  EDITOR
+  const seen = [];
+  const note = () => seen.push(editor.lockedTours().length, editor.wouldLose());
+  const answers = [[503, {error: "busy"}], [200, {revision: 1}]];
+  window.fetch = async () => {
+    note();
+    const [status, body] = answers.shift();
+    return new Response(JSON.stringify(body), {status});
+  };
+  const monday = plan("Monday");
+  const told = (name, act) => new Promise((heard) => {
+    const report = {onSaved() {}, onConflict() {}, onError() {}, [name]: heard};
+    editor.listen({onChange: () => seen.push("shown"), ...report});
+    act();
+  });
+  await told("onError", () => {
+    open(monday);
+    editor.toggleLock(0);
+  });
+  open(plan("Tuesday"));
+  note();
+  await told("onSaved", () => open(monday));
+  note();
+  open(plan("Monday"));
+  note();
+  return seen;
+}"""
+
+
+def test_a_change_that_is_not_saved_yet_is_shown_when_its_plan_is_opened_again(reader):
+    """The tours on the server are older: the next change of them would replace it."""
+    seen = reader.page.evaluate(OPENED_AGAIN.replace("EDITOR", EDITOR))
+    sent, saved, other = [1, True], [1, False], [0, True]
+    assert seen == ["shown", *sent, *other, "shown", *sent, *saved, 0, False]
 
 
 def test_who_is_taken_out_stays_out_until_added(four):

@@ -448,7 +448,7 @@ function showFinished(plan) {
   const types = view.instance.types?.map(({ name }) => name);
   view.setNames((types ?? form.names()).filter(Boolean));
   showTools();
-  findLinks();
+  if (!editor.isUnsaved()) findLinks(); // else once the tours are saved
 }
 
 // Request the links of the tours that are shown, and their lines along roads. If the server does

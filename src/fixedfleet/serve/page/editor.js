@@ -54,8 +54,7 @@ let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
-const unsaved = new Map(); // plan → {tours, out} that must still be sent to the server
-const failing = new Set(); // plans whose newest tours the server could not keep yet
+const unsaved = new Map(); // plan → its newest {tours, out}, until the server has answered
 let report; // see listen
 
 /*
@@ -68,12 +67,19 @@ export function listen({ onChange, onSaved, onError, onConflict }) {
   report = { onChange, onSaved, onError, onConflict };
 }
 
-/* Begin to edit the tours of a finished plan. names has the names of all vehicles. */
+/*
+ * Begin to edit the tours of a finished plan, as found on the server. If the user has changed them
+ * and the server has not stored that yet, edit the changed tours, and call onChange with them.
+ * names has the names of all vehicles.
+ */
 export function open(finished, found, names) {
   close();
   [plan, vehicleNames] = [finished, names];
   tours = found.map((tour) => ({ ...keptOf(tour), slot: tour.slot }));
   out = takenOut(finished);
+  if (!isUnsaved()) return;
+  ({ tours, out } = unsaved.get(plan));
+  report.onChange(tours);
 }
 
 const keptOf = ({ stops, name, locked, type }) => ({ stops, name, locked, type });
@@ -94,6 +100,7 @@ export function close() {
 }
 
 export const isOpen = () => plan !== null;
+export const isUnsaved = () => unsaved.has(plan);
 export const canUndo = () => past.length > 0;
 export const canRedo = () => future.length > 0;
 export const lockedTours = () => tours.filter((tour) => tour.locked);
@@ -199,8 +206,10 @@ export async function isOutdated() {
 
 /* Return the plan as somebody else has changed it. */
 export async function theirs() {
-  plan.edited = (await ask(planPath(plan.id))).edited;
-  return plan;
+  const asked = plan;
+  asked.edited = (await ask(planPath(asked.id))).edited;
+  unsaved.delete(asked);
+  return asked;
 }
 
 /* Replace the tours that somebody else has changed by the tours of this page. */
@@ -229,7 +238,7 @@ function set(changed) {
 
 /* Return whether a change is lost if the page is left now. */
 export function wouldLose() {
-  return failing.size > 0;
+  return unsaved.size > 0;
 }
 
 // Send one request at a time, and only the newest tours of each plan. A plan is saved also when
@@ -239,7 +248,7 @@ async function save() {
   while (unsaved.size > 0) {
     const [edited, newest] = unsaved.entries().next().value;
     const { tours: wanted, out: without } = newest;
-    unsaved.delete(edited);
+    const isNewest = () => unsaved.get(edited) === newest;
     const json = {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
@@ -250,13 +259,13 @@ async function save() {
     };
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
-      failing.delete(edited);
-      if (edited === plan && !unsaved.has(plan)) report.onSaved(edited.edited);
+      if (!isNewest()) continue;
+      unsaved.delete(edited);
+      if (edited === plan) report.onSaved(edited.edited);
     } catch (error) {
       // The server refuses what is wrong. What it could not do now is sent again.
       const again = error.status === 0 || error.status >= 500;
-      if (again) failing.add(edited);
-      else failing.delete(edited);
+      if (!again && isNewest()) unsaved.delete(edited);
       if (edited !== plan) {
         if (!again) tellLost(edited, error);
       } else if (error.field === "revision") {
@@ -264,12 +273,17 @@ async function save() {
       } else {
         report.onError(error);
       }
-      if (!again) continue;
-      await sleep(PAUSE);
-      if (!unsaved.has(edited)) unsaved.set(edited, newest);
+      if (again) await postpone(edited);
     }
   }
   saving = false;
+}
+
+// Wait a moment. Then all other plans are saved before this one.
+async function postpone(edited) {
+  const newest = unsaved.get(edited);
+  if (unsaved.delete(edited)) unsaved.set(edited, newest);
+  await sleep(PAUSE);
 }
 
 // Say that the server has refused the tours of a plan that is no longer edited.
