@@ -191,6 +191,46 @@ def test_two_who_change_one_plan_are_told(four, open_page):
     four.see("body.printed").to_have_count(1)
 
 
+EDITOR = """
+  const editor = await import("/static/editor.js");
+  const plan = (name) => ({
+    id: name, edited: null, request: {}, instance: {name, demands: [1, 1]},
+    result: {tours: [{customers: [1, 2], load: 2, length: 2}]},
+  });
+  const open = (found) =>
+    editor.open(found, [{slot: 0, stops: [1, 2], name: "", locked: false}], []);
+  const change = (name) => {
+    open(plan(name));
+    editor.toggleLock(0);
+  };
+"""
+LATE = """async () => {
+  EDITOR
+  let answer;
+  window.fetch = () => new Promise((arrived) => { answer = arrived; });
+  editor.listen({onChange() {}, onSaved() {}, onConflict() {}, onError() {}});
+  open(plan("Monday"));
+  const kept = editor.keepMine();
+  editor.close();
+  answer(new Response('{"edited": null}'));
+  await kept;
+  return editor.wouldLose();
+}"""
+
+
+def test_a_conflict_is_over_when_its_plan_is_left(four):
+    """Its question is hidden, and an answer that comes later changes no other plan."""
+    conflict = {"status": 409, "json": {"error": "changed", "where": "revision"}}
+    four.page.route("**/plans/*/tours", lambda route: route.fulfill(**conflict))
+    four.page.click(f'[aria-label="Move {stops(four, 1)[0]}"]')
+    four.page.select_option("#move-tour", label="A new tour (1 vehicle unused)")
+    four.page.click("#move .primary")
+    four.see("#conflict").to_be_visible()
+    four.choose(FOUR)
+    four.see("#conflict[hidden]").to_have_count(1)
+    assert four.page.evaluate(LATE.replace("EDITOR", EDITOR)) is False
+
+
 def test_a_change_is_sent_again_after_a_fault_of_the_server(four):
     """A busy server is told about; the change is not lost and is saved later."""
     busy = []
@@ -254,19 +294,6 @@ def test_leaving_the_page_asks_first_if_a_change_is_not_saved(four):
     four.see("#edited").to_contain_text("Changed by you")
 
 
-EDITOR = """
-  const editor = await import("/static/editor.js");
-  const plan = (name) => ({
-    id: name, edited: null, request: {}, instance: {name, demands: [1, 1]},
-    result: {tours: [{customers: [1, 2], load: 2, length: 2}]},
-  });
-  const open = (found) =>
-    editor.open(found, [{slot: 0, stops: [1, 2], name: "", locked: false}], []);
-  const change = (name) => {
-    open(plan(name));
-    editor.toggleLock(0);
-  };
-"""
 PLANS = """async () => {
   EDITOR
   const answers = {Monday: [503, {error: "busy"}], Tuesday: [200, {revision: 1}]};

@@ -223,11 +223,16 @@ function takeInstance(given, document) {
   form.enable(instance, settings);
   form.setLocked(0);
   comparison.clear();
-  editor.close();
-  show(byId("restore"), false);
+  stopEditing();
   hideDoubts();
   view.showInstance(instance);
   return instance;
+}
+
+function stopEditing() {
+  editor.close();
+  show(byId("restore"), false);
+  show(byId("conflict"), false);
 }
 
 // Return the numbers of the customers that the dispatcher took out of the plan that is shown.
@@ -298,8 +303,7 @@ async function makePlan({ roads = null } = {}) {
     }
     putPlan(plan.id);
     customers = { plan: plan.id };
-    editor.close();
-    show(byId("restore"), false);
+    stopEditing();
     show(byId("straight-lines"), false);
     view.begin(plan);
     say(t`Planning has begun`);
@@ -549,7 +553,8 @@ async function settle(choose) {
 }
 
 async function takeTheirs() {
-  showFinished(await editor.theirs());
+  const plan = await editor.theirs();
+  if (plan) showFinished(plan);
 }
 
 function showTools() {

@@ -204,18 +204,17 @@ export async function isOutdated() {
   return changed;
 }
 
-/* Return the plan as somebody else has changed it. */
+/* Return the plan as somebody else has changed it; null if it is no longer edited. */
 export async function theirs() {
   const asked = plan;
   asked.edited = (await ask(planPath(asked.id))).edited;
   unsaved.delete(asked);
-  return asked;
+  return asked === plan ? asked : null;
 }
 
 /* Replace the tours that somebody else has changed by the tours of this page. */
 export async function keepMine() {
-  await theirs();
-  set({ tours, out });
+  if (await theirs()) set({ tours, out });
 }
 
 function step(from, to) {
