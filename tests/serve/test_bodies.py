@@ -224,6 +224,28 @@ def test_a_wrong_value_within_the_instance_is_no_field_of_the_request(
     assert (answer.status_code, answer.json()["where"]) == (422, where)
 
 
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("depot", "Zoe"),
+        ("corrections", ["9:demand=1"]),
+        ("leave_out", [9]),
+        ("detour", 2),
+        ("shift", [600, 500]),
+        ("shift", [0, 600]),
+        ("vehicles", 3),
+        ("name", "a\x07b"),
+    ],
+)
+def test_a_refusal_names_the_field_that_is_wrong(client, where, value):
+    """The page marks this field, and a program need not read the sentence."""
+    text = "name,x,y,demand,from,to\nHub,0,0,,,\nAda,1,1,1,08:00,12:00\n"
+    types = {"vehicle_types": [{"capacity": 5}]}
+    body = {"text": text, "speed": 40} | types | {where: value}
+    answer = client.post("/instances", json=body)
+    assert (answer.status_code, answer.json()["where"]) == (422, where)
+
+
 def test_an_unknown_column_is_a_wrong_choice_of_columns(client):
     """The field is the list in which the client named the column."""
     text = "name,x,y,demand\nHub,0,0,\nAda,1,1,1\n"

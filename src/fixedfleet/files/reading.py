@@ -217,7 +217,8 @@ class Reading:
         for number in (wanted := list(numbers)):
             if number not in customers and number not in unread:
                 what = "customer in row" if self.rows else "customer"
-                raise InputError(f"there is no {what} {number} to leave out")
+                message = f"there is no {what} {number} to leave out"
+                raise InputError(message, "leave_out")
         found = [customers[number] for number in wanted if number in customers]
         return self.without(found, unread.intersection(wanted))
 
@@ -397,7 +398,8 @@ def _choose_times(chosen: dict[str, Any], options: ReadOptions) -> list[Doubt]:
         if options.shift is not None and shift[0] == 0 and given["windows"]:
             raise InputError(
                 "the shift does not say when it begins, but customers have windows: "
-                "give its begin and its end"
+                "give its begin and its end",
+                "shift",
             )
         if types is None:
             fleet = {

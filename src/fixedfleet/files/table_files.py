@@ -256,7 +256,7 @@ def _correct(table: Table, corrections: Mapping[int, Mapping[str, str]]) -> None
     """Replace cells of a table by the caller's corrections {row: {column: text}}."""
     for row, cells in corrections.items():
         if row not in table.rows:
-            raise InputError(f"there is no row {row} to correct")
+            raise InputError(f"there is no row {row} to correct", "corrections")
         for column, text in cells.items():
             known = list(table.places)
             check_choice("column", column, known, field="corrections")
@@ -413,7 +413,7 @@ def _depot_of(rows: _Rows, asked: str | int | None) -> int:
         if len(found) != 1:
             said = f"{len(found)} rows are" if found else "no row is"
             raise InputError(
-                f"{said} named {shorten(str(asked))}: the depot is one row"
+                f"{said} named {shorten(str(asked))}: the depot is one row", "depot"
             )
     elif 0 in rows.idle:
         table.notes.append(f"the depot is the first row (row {table.rows[0]})")

@@ -90,16 +90,18 @@ def split_lines(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
-def check_storable(what: str, text: str) -> None:
+def check_storable(what: str, text: str, *, field: str | None = None) -> None:
     """
     Raise InputError if a text has control characters, which a file cannot hold.
 
-    ``what`` says what the text is, for the message.
+    ``what`` says what the text is, for the message. ``field`` is the argument that
+    gives the text, if its name is known.
     """
     if (junk := _BINARY.search(text)) is not None:
         raise InputError(
             f"{what} {shorten(text)} holds the control character "
-            f"{ord(junk.group()):#04x}, which a text file cannot hold: write .json"
+            f"{ord(junk.group()):#04x}, which a text file cannot hold: write .json",
+            field,
         )
 
 

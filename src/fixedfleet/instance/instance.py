@@ -211,7 +211,8 @@ class Instance:
                 if given is not None and given != value:
                     raise InputError(
                         f"{name} is {given!r}, but the vehicle types give {value}: "
-                        f"leave {name} out"
+                        f"leave {name} out",
+                        name,
                     )
                 _set_field(self, name, value)
         elif self.capacity is None or self.vehicles is None:
@@ -284,7 +285,8 @@ class Instance:
         if self.detour != 1 and self.metric != "great_circle":
             raise InputError(
                 f"detour is {self.detour:g}, but the distances are not straight lines "
-                "between latitudes and longitudes: leave it out"
+                "between latitudes and longitudes: leave it out",
+                "detour",
             )
 
     def __eq__(self, other: object) -> bool:

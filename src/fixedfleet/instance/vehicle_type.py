@@ -75,7 +75,8 @@ class VehicleType:
             begin, end = check_array(f"shift{of}", self.shift, (2,), _TIMES).tolist()
             if begin >= end:
                 raise InputError(
-                    f"shift{of} ends at {end:g}, not after its begin, {begin:g}"
+                    f"shift{of} ends at {end:g}, not after its begin, {begin:g}",
+                    "shift",
                 )
             checked["shift"] = (begin, end)
         for field, value in checked.items():

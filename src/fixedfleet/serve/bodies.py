@@ -197,7 +197,7 @@ def read_instance(
         if request.leave_out:  # the client asked for it, so no note is needed
             read = replace(read.leave_out(request.leave_out), notes=read.notes)
         if request.name and not read.instance.name:
-            check_storable("the name", request.name)
+            check_storable("the name", request.name, field="name")
             read = replace(read, instance=replace(read.instance, name=request.name))
     except InputError as error:
         raise _refusal(error, request) from None
