@@ -34,7 +34,7 @@ Kind = Literal[
 _SWAPPED = 5  # beyond this, but within it with latitude and longitude swapped
 _FAR = 20  # beyond this, a customer is doubtful if no others are near it
 _FAR_DEPOT = 50  # for the depot, which is often outside the town
-_ALONE = 3  # places near a place, with itself, up to which it counts as alone
+_ALONE = 3  # a place is alone if at most this many, itself included, are near it
 _LEAST = 5  # with fewer places, the median distance means nothing
 _LEAST_FAR = 20  # with fewer places, one that is far away is nothing unusual
 

@@ -81,9 +81,7 @@ def _report_errors(argv: list[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         return _run(argv)
-    except InputError as error:
-        return say_error(str(error), BAD_INPUT)
-    except MissingPackageError as error:
+    except (InputError, MissingPackageError) as error:
         return say_error(str(error), BAD_INPUT)
     except BrokenPipeError:
         # Otherwise Python would print an error when it flushes the output at exit.

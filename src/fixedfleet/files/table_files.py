@@ -18,9 +18,7 @@ from fixedfleet.files.address_columns import (
 )
 from fixedfleet.files.excel import format_excel
 from fixedfleet.files.reading import build_reading
-from fixedfleet.files.stops import (
-    axes_of,
-)
+from fixedfleet.files.stops import axes_of
 from fixedfleet.files.table import (
     Column,
     TableError,

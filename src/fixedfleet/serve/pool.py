@@ -133,8 +133,8 @@ class PlannerPool:
             event = await self._receive(worker)
             if isinstance(event, Lost):
                 raise InputError(event.reason)
-        except Exception as error:  # workers compile what they need themselves
-            _log.warning("nothing more is compiled ahead: %s", error)
+        except Exception as error:  # workers then compile what they need themselves
+            _log.warning("not all code could be compiled ahead: %s", error)
         finally:
             if worker is not None:
                 worker.kill()
