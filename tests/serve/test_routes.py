@@ -251,6 +251,21 @@ def test_plans_are_listed_in_pages(client, order):
     assert newest["cost"] > 0
 
 
+def test_a_change_without_an_answer_can_be_sent_again(client, order):
+    """It was stored before the connection broke, so nobody else has changed the plan.
+
+    But it is refused after a further change, although it was stored once.
+    """
+    place = f"/plans/{client.post('/plans', json=order()).json()['id']}"
+    change = {"tours": [[1, 2], [3]], "revision": 0}
+    first, second = (client.put(f"{place}/tours", json=change) for _ in range(2))
+    assert (second.status_code, second.json()) == (200, first.json())
+    assert client.get(place).json()["edited"]["revision"] == 1
+    further = {"tours": [[1], [2, 3]], "revision": 1}
+    assert client.put(f"{place}/tours", json=further).status_code == 200
+    assert client.put(f"{place}/tours", json=change).status_code == 409
+
+
 def test_a_plan_is_renamed(client, order):
     """The list, the document, the downloads and plans made from it have the name."""
     plan = client.post("/plans", json=order("Monday")).json()

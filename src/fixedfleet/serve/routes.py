@@ -349,7 +349,8 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     """
     Keep the tours of a finished plan as the dispatcher changed them.
 
-    Tours that somebody else has changed since the client read them are not replaced.
+    Tours that somebody else has changed since the client read them are not replaced. A
+    client that got no answer may send the same change again.
     """
     body = await bodies.read_body(request)
     edit = await run_in_threadpool(bodies.parse_json, schema.EditRequest, body, {})
@@ -357,13 +358,15 @@ async def change_tours(request: Request, service: ServiceDep, id: str) -> Respon
     edited = await run_in_threadpool(change_plan, plan, instance, edit, service.roads)
     text = await run_in_threadpool(to_json, edited, one_line=True)
     if not await service.queue.keep_edit(id, edited.cost, text, edit.revision):
-        await _find(service, id)  # raises 404 if the plan has been deleted meanwhile
-        raise ApiError(
-            409,
-            "the plan was changed by somebody else: read it again, and send the "
-            "revision of the tours that you change",
-            where="revision",
-        )
+        # This raises 404 if the plan has been deleted meanwhile.
+        now, _ = await _finished(service, id)
+        if now.get("edited") != json.loads(text):
+            raise ApiError(
+                409,
+                "the plan was changed by somebody else: read it again, and send the "
+                "revision of the tours that you change",
+                where="revision",
+            )
     return _json(text)
 
 
