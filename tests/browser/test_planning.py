@@ -270,6 +270,13 @@ def test_the_page_says_that_the_search_is_being_prepared(reader):
     tell("searching", {})
     said = "Searching a plan for as many customers as possible"
     reader.see("#status").to_have_text(said)
+    # Nothing that arrives after the user has stopped the search replaces this.
+    page.click("#cancel")
+    reader.see("#status").to_have_text("Stopping…")
+    tell("roads", {"done": 1, "total": 4})
+    tell("roads", {"done": 4, "total": 4})
+    tell("searching", {})
+    reader.see("#status").to_have_text("Stopping…")
 
 
 def test_the_plan_can_be_saved(planned):

@@ -405,7 +405,7 @@ function lose() {
 
 function hear(name, data) {
   if (name === "queued") {
-    summary.status(
+    summary.tell(
       data.position ? t`Waiting: ${count(data.position, "plan")} before yours` : t`Waiting`,
     );
   } else if (name === "preparing") {
@@ -413,7 +413,7 @@ function hear(name, data) {
   } else if (name === "roads") {
     // The last answer is not the last wait: the search may have to be compiled.
     if (data.done === data.total) summary.prepare();
-    else summary.status(t`Asking for roads: ${percent(data.done / data.total)}`);
+    else summary.tell(t`Asking for roads: ${percent(data.done / data.total)}`);
   } else if (name === "verdict") {
     showVerdict(data, planWith);
     tooSmall = data.status === "impossible";

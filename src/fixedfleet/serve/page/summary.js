@@ -44,21 +44,25 @@ export function begin(instance, request) {
   redraw(0);
 }
 
-export function status(text) {
+function status(text) {
   write(byId("status"), text);
+}
+
+/* Say what the server does for the plan, unless the user has stopped it. */
+export function tell(text) {
+  if (!stopping) status(text);
 }
 
 /* Say that the search has not begun yet; after three seconds, also say why. */
 export function prepare() {
-  status(t`Preparing`);
+  tell(t`Preparing`);
   const why = t`Preparing: the server compiles its search, once`;
   setTimeout(() => byId("status").textContent === t`Preparing` && status(why), 3000);
 }
 
 /* Say that the search runs. If the fleet is too small (partly), it may tell of no plan. */
 export function search({ partly }) {
-  if (stopping) return;
-  status(partly ? t`Searching a plan for as many customers as possible` : t`Searching a plan`);
+  tell(partly ? t`Searching a plan for as many customers as possible` : t`Searching a plan`);
 }
 
 /* Say that the search is being stopped, which takes some seconds. */
