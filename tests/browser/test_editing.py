@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from .conftest import PATIENCE
+
 pytestmark = pytest.mark.slow
 
 FOUR = """name,x,y,demand
@@ -203,7 +205,12 @@ EDITOR = """
     open(plan(name));
     editor.toggleLock(0);
   };
-"""
+  // A promise that nobody keeps would let the test wait for ever.
+  const soon = (begin) => new Promise((heard, failed) => {
+    setTimeout(() => failed(new Error("nothing was heard")), PATIENCE);
+    begin(heard);
+  });
+""".replace("PATIENCE", str(PATIENCE))
 LATE = """async () => {
   EDITOR
   let answer;
@@ -302,12 +309,12 @@ PLANS = """async () => {
     return new Response(JSON.stringify(body), {status});
   };
   const seen = {};
-  await new Promise((refused) => {
+  await soon((refused) => {
     const report = {onChange() {}, onSaved() {}, onConflict() {}, onError: refused};
     editor.listen(report);
     change("Monday");
   });
-  await new Promise((saved) => {
+  await soon((saved) => {
     const onSaved = () => {
       seen.whileOneFails = editor.wouldLose();
       answers.Monday = [409, {error: "changed", where: "revision"}];
@@ -316,7 +323,10 @@ PLANS = """async () => {
     editor.listen({onChange() {}, onSaved, onConflict() {}, onError() {}});
     change("Tuesday");
   });
-  while (editor.wouldLose()) await new Promise((next) => setTimeout(next, 10));
+  await soon((done) => {
+    const look = () => (editor.wouldLose() ? setTimeout(look, 10) : done());
+    look();
+  });
   return seen;
 }"""
 
@@ -340,7 +350,7 @@ OPENED_AGAIN = """async () => {
     return new Response(JSON.stringify(body), {status});
   };
   const monday = plan("Monday");
-  const told = (name, act) => new Promise((heard) => {
+  const told = (name, act) => soon((heard) => {
     const report = {onSaved() {}, onConflict() {}, onError() {}, [name]: heard};
     editor.listen({onChange: () => seen.push("shown"), ...report});
     act();
