@@ -11,6 +11,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.bound import bounding, bounds
+from fixedfleet.bound.linear_program import LinearProgram, NoSolutionError
 from fixedfleet.bound.master import Master
 from fixedfleet.search import improve
 
@@ -221,3 +222,18 @@ def test_no_bound_is_above_a_published_optimum(shared, fake_clock):
         *_, last = bounds(instance, plan, seconds_left=fake_clock(600))
         assert 0.9 * optimum < last.bound <= optimum
         assert last.bound == round(last.bound)
+
+
+def test_a_program_that_is_not_solved_ends_the_bound_and_is_told(
+    square, forever, monkeypatch, caplog
+):
+    """The plan is not lost, and a warning says what happened."""
+    plan = ff.Plan([[1, 2], [3, 4]])
+
+    def fail(_program):
+        raise NoSolutionError("GLOP found no solution: numerical trouble")
+
+    monkeypatch.setattr(LinearProgram, "solve", fail)
+    *_, last = bounds(square, plan, seconds_left=forever)
+    assert (last.plan, last.proven) == (plan, False)
+    assert "ended early: GLOP found no solution: numerical trouble" in caplog.text

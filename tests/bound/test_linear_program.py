@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fixedfleet.bound.linear_program import Entries, LinearProgram
+from fixedfleet.bound.linear_program import Entries, LinearProgram, NoSolutionError
 
 
 def entries(*triples):
@@ -125,7 +125,7 @@ def test_a_new_solver_gets_nothing_that_was_deleted(program, monkeypatch):
 
 
 def test_a_program_without_solution_is_an_error(program):
-    """A program that no solver solves is a RuntimeError, not a wrong bound."""
+    """A program that no solver solves is an error, not a wrong bound."""
     program.add_rows(np.array([9.0]), np.array([9.0]), entries((2, 1, 1)))  # y = 9
-    with pytest.raises(RuntimeError, match="GLOP found no solution"):
+    with pytest.raises(NoSolutionError, match="GLOP found no solution"):
         program.solve()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fixedfleet.bound.linear_program import NoSolutionError
 from fixedfleet.bound.pricing import OutOfTimeError, TooManyLabelsError
 from fixedfleet.bound.root import Root
 from fixedfleet.bound.route_pool import RoutePool
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "bounds"]
 
+_log = logging.getLogger("fixedfleet")
 _MOST_CUSTOMERS = 1000  # with more customers, one pricing takes minutes
 
 
@@ -130,8 +133,11 @@ class _Bounds:
                 if now.proven:
                     return
         except (OutOfTimeError, TooManyLabelsError):
-            if self._now() != last:
-                yield self._now()
+            pass
+        except NoSolutionError as error:  # what is known so far still holds
+            _log.warning("the computation of the lower bound ended early: %s", error)
+        if self._now() != last:
+            yield self._now()
 
     def _steps(self) -> Iterator[None]:
         root = Root(self._whole, self._goal, self._tours, self._seconds_left)

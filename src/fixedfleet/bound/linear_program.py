@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     Basis = tuple[NDArray[np.int64], NDArray[np.int64]]  # GLOP's ids: rows, columns
 
-__all__ = ["Entries", "LinearProgram", "Solution"]
+__all__ = ["Entries", "LinearProgram", "NoSolutionError", "Solution"]
+
+
+class NoSolutionError(RuntimeError):
+    """GLOP has not solved a linear program, which happens for numerical reasons."""
 
 
 class Entries(NamedTuple):
@@ -181,7 +185,7 @@ class LinearProgram:
         self._apply(update)
 
     def solve(self) -> Solution:
-        """Return an optimal solution."""
+        """Return an optimal solution; raise NoSolutionError if GLOP finds none."""
         failure = ""
         for presolve in ("OFF", "LOW", "HIGH"):
             try:
@@ -190,7 +194,7 @@ class LinearProgram:
                 failure = str(error)
             # A solver that has failed cannot be used again, so a new one is made.
             self._solver = self._new_solver()
-        raise RuntimeError(f"GLOP found no solution: {failure}")
+        raise NoSolutionError(f"GLOP found no solution: {failure}")
 
     def _solve(self, presolve: str) -> Solution:
         # With scaling, each new column would change the scale, and GLOP could not
