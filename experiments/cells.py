@@ -70,8 +70,9 @@ def measured_cells(
     """
     Return the measured cells of one set, and the lines of the table without rows.
 
-    All rows of a cell come from one file: the one that has most of them, or the first
-    of several such files. A table by version has one cell per version of fixedfleet.
+    All rows of a cell come from one file: the one with most instances, then with most
+    rows, or the first of several such files. A table by version has one cell per
+    version of fixedfleet.
     """
     cells: list[Cell] = []
     missing: list[Line] = []
@@ -91,7 +92,7 @@ def measured_cells(
                     if row.time_limit == (limit if method.limits else None)
                 ]
                 for label, part in _by_version(table, line, rows).items():
-                    if len(part) > len(found.get(label, ())):
+                    if _extent(part) > _extent(found.get(label, [])):
                         found[label] = part
             for label, source in sorted(found.items()):
                 # The order of rows differs from file to file, and it changes sums of
@@ -103,6 +104,11 @@ def measured_cells(
         if len(cells) == before:
             missing.append(line)
     return cells, missing
+
+
+def _extent(rows: list[Row]) -> tuple[int, int]:
+    """Return the numbers of instances and of rows."""
+    return len({row.instance for row in rows}), len(rows)
 
 
 def _by_version(table: Table, line: Line, rows: list[Row]) -> dict[str, list[Row]]:

@@ -140,12 +140,17 @@ def test_rows_of_the_other_objective_are_left_out(render, row):
 
 
 def test_all_rows_of_a_line_come_from_one_file(render, row):
-    """Of a line in two files, the rows of the one with more of them are shown."""
+    """Of a line in two files, that with more instances counts, then more seeds."""
     here, there = [row(0), row(1)], [row(0, length=9.0)]
     render(here, there)
     assert list(render.cells[0].rows) == here
     render(here[:1], [*there, row(1, length=9.0)])
     assert {one.length for one in render.cells[0].rows} == {9.0}
+    seeds = [row(0, length=9.0, seed=seed) for seed in range(3)]
+    render(here, seeds)
+    assert list(render.cells[0].rows) == here
+    render(here[:1], seeds)
+    assert list(render.cells[0].rows) == seeds
 
 
 def test_a_table_shows_the_present_network(render, row):
