@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 import fixedfleet as ff
 from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet, exact_packing, pack_quickly
+from fixedfleet.fleet.mixed_fleet import MixedFleet
 from tests.oracle import optimal_day
 
 
@@ -126,6 +129,31 @@ def test_the_quick_packing_ends_with_the_deadline():
     """Best fit is always tried, the slower ways only while there is time."""
     instance = fleet([6, 6, 6], (10, 1, 1), (11, 1, 0))
     assert pack_quickly(instance, Deadline(0)) is None
+    full = fleet([10, 4], (4, 1, 0), (10, 1, 0))
+    assert pack_quickly(full, Deadline(0)).check(full) == []
+
+
+@pytest.mark.parametrize(
+    ("demands", "capacities"),
+    [
+        ([7, 4, 4, 4, 3, 2], (5, 7, 12)),  # if the smallest vehicle is filled first
+        ([4, 4, 3, 3, 3, 3, 3, 2], (6, 8, 11)),  # if the largest one is
+    ],
+)
+def test_vehicles_are_filled_in_both_orders(demands, capacities):
+    """Where best fit fails, vehicles are filled from the smallest and the largest."""
+    instance = fleet(demands, *((size, 1, 0) for size in capacities))
+    assert pack_quickly(instance, Deadline()).check(instance) == []
+    assert pack_quickly(instance, Deadline(0)) is None
+
+
+def test_an_addition_is_at_least_one_vehicle():
+    """Also if the capacities add up to enough, and nothing was tried before."""
+    instance = fleet([7, 4, 4, 4, 3, 2], (5, 1, 0), (7, 1, 0), (12, 1, 0))
+    more, plan = MixedFleet(instance, Deadline(0)).additions(Deadline())
+    assert more.count == 1
+    types = [replace(one, count=1 + (one.name == more.name)) for one in instance.fleet]
+    assert plan.check(instance.with_vehicle_types(types)) == []
 
 
 def test_decimal_amounts_are_compared_exactly():

@@ -7,7 +7,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.fleet.reach import find_unreachable
+from fixedfleet.fleet.reach import find_unreachable, order_by_time
 
 
 def day(windows=None, shift=(480, 600), **changes):
@@ -63,6 +63,36 @@ def test_a_customer_that_no_vehicle_serves_in_time_is_named(windows, shift, reas
     if reason:
         assert verdict.upper_bound is None
         assert "no number of such vehicles suffices" in str(verdict)
+
+
+def test_without_service_times_only_the_ways_count():
+    """A shift as long as the way there and back is long enough."""
+    assert find_unreachable(day(service_times=None, shift=(480, 580))) == ""
+    said = find_unreachable(day(service_times=None, shift=(480, 579)))
+    assert "would be back at 09:40, after 09:39" in said
+
+
+def test_each_customer_has_its_own_service_time():
+    """The last one's 20 minutes make its tour too long, the first one's do not."""
+    fields = {"shift": (480, 600), "customers": [(50, 0), (50, 0)]}
+    assert find_unreachable(day(service_times=[20, 20], **fields)) == ""
+    assert "Farm" in find_unreachable(day(service_times=[20, 21], **fields))
+    assert "Mill" in find_unreachable(day(service_times=[21, 20], **fields))
+
+
+def test_windows_that_are_not_given_are_open_from_the_start():
+    """Half a minute suffices for a customer a quarter of a minute away."""
+    near = {"customers": [(0.25, 0), (0, 0.25)], "service_times": None}
+    assert find_unreachable(day(shift=(0, 0.5), **near)) == ""
+
+
+def test_stops_without_windows_are_ordered_by_the_way_from_the_depot():
+    """The nearest comes first, and then the nearest to it."""
+    places = {"customers": [(50, 0), (30, 0), (0, 35)], "names": None}
+    fields = {"demands": [1] * 3, "service_times": None}
+    types = [ff.VehicleType(capacity=3, shift=(0, 900))]
+    instance = day(vehicle_types=types, **places, **fields)
+    assert order_by_time(ff.Plan([[3, 1, 2]]), instance).tours == ((2, 1, 3),)
 
 
 def test_all_customers_out_of_reach_are_counted():

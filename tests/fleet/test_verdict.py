@@ -18,6 +18,7 @@ from fixedfleet.fleet import (
     assess_batch,
     assess_fleet,
     exact_packing,
+    load_exact_packing,
     quick_packing_size,
 )
 
@@ -335,6 +336,64 @@ def test_fleets_that_suffice_need_no_search(loads):
 def test_the_size_of_a_quick_packing(demands, size):
     """It is at least one vehicle, and None if a demand exceeds a vehicle."""
     assert quick_packing_size(instance(demands, 5, 1)) == size
+
+
+def test_the_size_of_a_quick_packing_into_a_mixed_fleet():
+    """It is the number of vehicles that are used, and None if no packing is found."""
+    kinds = [ff.VehicleType(capacity=4), ff.VehicleType(capacity=6)]
+    for demands, size in (
+        ([0, 0], 1),
+        ([3], 1),
+        ([4, 6], 2),
+        ([5, 5], None),
+        ([7], None),
+    ):
+        asked = instance(demands, None, None, vehicle_types=kinds)
+        assert quick_packing_size(asked) == size
+
+
+@pytest.mark.parametrize(
+    ("demands", "vehicles", "times"), [(HARD, 4, 1), (HARD, 7, 1), ([25], 4, 0)]
+)
+def test_the_solver_is_loaded_early_only_if_it_may_be_needed(
+    loads, demands, vehicles, times
+):
+    """It may be needed unless quick packings, or a demand, have decided."""
+    load_exact_packing(instance(demands, 24, vehicles))
+    load_exact_packing(instance([5, 5, 5], 10, 2))
+    assert len(loads) == times
+
+
+def test_with_times_no_search_for_the_smallest_fleet(monkeypatch):
+    """If the fleet suffices for the demands, the exact search has nothing to do."""
+    monkeypatch.setattr(exact_packing, "pack_exactly", lambda *_: pytest.fail("search"))
+    day = instance(
+        HARD,
+        None,
+        None,
+        vehicle_types=[ff.VehicleType(capacity=24, count=5, shift=(0, 900))],
+        speed=1,
+    )
+    assert assess_fleet(day, time_limit=30).status == "feasible"
+
+
+def test_a_plan_confirms_an_undecided_verdict_on_its_fleet():
+    """The verdict becomes feasible, with the plan as its proof."""
+    asked = instance(HARD, 24, 4)
+    plan = ff.Plan([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
+    verdict = assess_fleet(asked, time_limit=0)
+    found = verdict.confirmed_by(plan, asked)
+    assert (found.status, found.upper_bound) == ("feasible", 4)
+    assert found.reason == "the plan shows that the fleet suffices"
+    assert found.packing == found.smallest_packing == plan
+    assert found.advice == "the plan uses 4 vehicles"
+    # A plan for a larger fleet says nothing about the fleet that was judged.
+    assert verdict.confirmed_by(plan, asked.with_vehicles(5)) is verdict
+    proven = assess_fleet(asked, time_limit=30)
+    assert proven.confirmed_by(plan, asked) is proven
+    enough = asked.with_vehicles(6)
+    feasible = assess_fleet(enough, time_limit=0)
+    assert feasible.confirmed_by(plan, enough).reason == feasible.reason
 
 
 def test_the_repr_says_how_many_vehicles_are_needed():
