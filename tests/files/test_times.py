@@ -28,9 +28,18 @@ from fixedfleet.files.times import (
         ("8 Uhr", 480),
         ("8", 480),
         ("8.5", 510),
+        ("8:30:30", 510.5),
+        ("8:05", 485),
+        ("12 pm", 720),
         ("0", 0),
+        ("1", 60),
+        ("24", 1440),
+        ("25", 25),
         ("24:00", 1440),
+        ("24.250", 24.25),
+        ("48:00", 2880),
         ("510", 510),
+        ("8" + 56 * " " + "Uhr", 480),
         ("0.3541666666666667", 510),  # Excel counts days
     ],
 )
@@ -39,7 +48,10 @@ def test_a_time_of_day_is_read_as_people_write_it(text, minutes):
     assert parse_time(text, "from") == pytest.approx(minutes)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "8:75", "-3", "99:00", "x" * 100])
+@pytest.mark.parametrize(
+    "text",
+    ["", "soon", "8:60", "8:30:60", "-3", "48:01", "x" * 100, "8" + 57 * " " + "Uhr"],
+)
 def test_what_is_not_a_time_is_said(text):
     """The message has the heading, the cell and an example."""
     with pytest.raises(InputError, match=r"from is .*not a time of day: write 08:30"):
@@ -55,6 +67,8 @@ def test_what_is_not_a_time_is_said(text):
         ("ab 9 Uhr", (540, None)),
         ("bis 12 Uhr", (None, 720)),
         ("until 12:00", (None, 720)),
+        ("8-8", (480, 480)),
+        ("8:00" + 51 * " " + "-9:00", (480, 540)),
     ],
 )
 def test_a_window_may_be_open_at_one_end(text, window):
@@ -62,7 +76,9 @@ def test_a_window_may_be_open_at_one_end(text, window):
     assert parse_window(text, "window") == window
 
 
-@pytest.mark.parametrize("text", ["8-12, 14-18", "noon", "12-8", "8-", "1" * 99])
+@pytest.mark.parametrize(
+    "text", ["8-12, 14-18", "noon", "12-8", "8-", "-8", "8:00" + 52 * " " + "-9:00"]
+)
 def test_what_is_not_one_window_is_said(text):
     """Two windows of one customer are not supported, and not taken for one."""
     with pytest.raises(InputError, match="window is"):
@@ -81,6 +97,7 @@ def test_what_is_not_one_window_is_said(text):
         ("2:05:30", 125.5),
         ("0,5 h", 30),
         ("1 Std.", 60),
+        ("5" + 56 * " " + "min", 5),
     ],
 )
 def test_durations_are_minutes(text, minutes):
@@ -90,13 +107,16 @@ def test_durations_are_minutes(text, minutes):
 
 def test_what_is_no_duration_is_said():
     """The message has an example."""
-    with pytest.raises(InputError, match="not minutes: write 5"):
-        parse_duration("quick", "minutes")
+    for text in ("quick", "5" + 57 * " " + "min"):
+        with pytest.raises(InputError, match="not minutes: write 5"):
+            parse_duration(text, "minutes")
 
 
-@pytest.mark.parametrize("minutes", [0, 8, 510, 510.25, 1440, 5000.5])
+@pytest.mark.parametrize(
+    "minutes", [0, 8, 24, 24.25, 48.5, 59.75, 510, 510.25, 1440, 5000.5]
+)
 def test_a_written_time_is_read_again(minutes):
-    """Whole minutes are written as a clock shows them."""
+    """Whole minutes are written as a clock shows them; 24.25 is no 24:25."""
     assert parse_time(format_time(minutes), "to") == minutes
 
 

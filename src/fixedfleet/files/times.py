@@ -20,6 +20,7 @@ _CLOCK = re.compile(
     r"\s*(uhr|h|am|pm|a\.m\.|p\.m\.)?",
     re.IGNORECASE,
 )
+_LIKE_CLOCK = re.compile(r"\d{1,2}[.,]\d\d")  # 8.30 is a clock time, and no number
 _BETWEEN = re.compile(r"\s*(?:-|–|—|\bbis\b|\bto\b|\buntil\b)\s*", re.IGNORECASE)
 _FROM = re.compile(r"(?:ab|from|after|frühestens|nach)\s+(.+)", re.IGNORECASE)
 _TO = re.compile(r"(?:bis|until|before|to|spätestens|vor|by)\s+(.+)", re.IGNORECASE)
@@ -41,7 +42,7 @@ def parse_time(text: str, what: str) -> float:
     """
     plain = text.strip().removeprefix("um ")
     number = plain.replace(",", ".")
-    if is_number(number) and not re.fullmatch(r"\d{1,2}[.,]\d\d", plain):
+    if is_number(number) and not _LIKE_CLOCK.fullmatch(plain):
         value = float(number)
         if 0 < value < 1:
             return round(value * _DAY, 6)
@@ -109,4 +110,6 @@ def format_time(minutes: float) -> str:
         return f"{int(minutes) // 60:02d}:{int(minutes) % 60:02d}"
     if 0 <= minutes <= _HOURS_UP_TO:
         raise InputError(f"a table cannot hold the time {minutes:g}: write .json")
-    return repr(float(minutes))
+    text = repr(float(minutes))
+    # 24.25 would be read as 24:25, and 24.250 is read as minutes.
+    return f"{text}0" if _LIKE_CLOCK.fullmatch(text) else text
