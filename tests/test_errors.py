@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from dataclasses import dataclass
@@ -191,6 +192,46 @@ def test_the_place_of_an_error_is_in_the_users_code(tmp_path):
     # This test is the user's code, too; the last line of it counts.
     assert place_of(caught.value) == "nearest.py, line 5"
     assert place_of(ValueError("never raised")) == ""
+
+
+def test_the_place_of_an_error_is_the_innermost_of_the_users_code(tmp_path):
+    """Of several own functions that call each other, the last one is named."""
+    file = tmp_path / "calls.py"
+    file.write_text("def one():\n    two()\n\ndef two():\n    int('x')\n")
+    names = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(ValueError) as caught:
+        names["one"]()
+    assert place_of(caught.value) == "calls.py, line 5"
+    exec(compile("def three():\n    two()", "<stdin>", "exec"), names)
+    names["two"] = names["no_such"] = lambda: int("x")
+    with pytest.raises(ValueError) as caught:
+        names["three"]()
+    assert place_of(caught.value).startswith("test_errors.py, line ")
+
+
+def test_typed_code_has_no_file():
+    """An error in what was typed into Python or a notebook is in "your code"."""
+    for place in ("<stdin>", "/tmp/ipykernel_12/3456.py"):
+        names = {}
+        exec(compile("def typed():\n    int('x')\n", place, "exec"), names)
+        with pytest.raises(ValueError) as caught:
+            names["typed"]()
+        assert place_of(caught.value) == "your code, line 2"
+
+
+def test_threads_of_torch_sleep_while_they_wait(monkeypatch):
+    """OpenMP is told before torch is loaded, unless the user has told it already."""
+    monkeypatch.setattr("importlib.import_module", lambda name: name)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    require("torch", "network", "a network")
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    require("numpy", "", "an array")
+    assert "OMP_WAIT_POLICY" not in os.environ
+    require("torch", "network", "a network")
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
 
 
 def test_an_error_names_its_field_as_each_interface_does():

@@ -37,6 +37,13 @@ def test_without_shift_windows_and_service_only_the_legs_take_time():
     assert not any(stop.is_late for stop in times.stops)
 
 
+def test_nobody_waits_for_windows_that_are_not_given():
+    """A customer may be served as soon as the vehicle can be there."""
+    times = time_tour([1, 2], street(speed=4), None)
+    assert [stop.begin for stop in times.stops] == [0.25, 0.5]
+    assert (times.departure, times.end, times.waiting) == (0, 1, 0)
+
+
 def test_a_vehicle_waits_until_the_window_opens():
     """The service begins then and takes its time; the wait is not part of it."""
     day = street(windows=[(0, 1), (5, 9), None, None], service_times=[0, 2, 0, 0])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fixedfleet import InputError, Plan
+from fixedfleet import InputError, Instance, Plan, VehicleType
 from fixedfleet.files import read, read_plan, write_plan
+from fixedfleet.files.stops import vehicle_names
 
 HEAD = "name,Kd.-Nr.,x,y,demand,Straße\n"
 DEPOT = "Hub,,0,0,,\n"
@@ -76,6 +77,47 @@ def test_nameless_customers_are_found_by_place(load, tmp_path):
     assert read_plan(path, today).tours == ((2, 3),)
     with pytest.raises(InputError, match="row 3: no customer is at the place"):
         read_plan(path, load("x,y,demand\n0,0,\n3,4,1\n6,9,1\n"))
+
+
+def test_places_that_differ_by_a_rounding_error_are_the_same(load, tmp_path):
+    """A file may round coordinates to nine decimals; more than that is elsewhere."""
+    table = "x,y,demand\n0,0,\n3,4,1\n6,8,1\n"
+    path = tmp_path / "plan.csv"
+    write_plan(Plan([[1, 2]]), load(table), path)
+    near = table.replace("3,4", "3.0000000008,4").replace("6,8", "6,7.9999999992")
+    assert read_plan(path, load(near)).tours == ((1, 2),)
+    with pytest.raises(InputError, match="no customer is at the place of customer 1"):
+        read_plan(path, load(table.replace("3,4", "3.0000000012,4")))
+
+
+def test_a_stop_at_the_depot_is_nobody(load, tmp_path):
+    """The depot is not among the customers, also if a stop is at its place."""
+    path = tmp_path / "plan.csv"
+    write_plan(Plan([[1, 2]]), load("x,y,demand\n0,0,\n3,4,1\n6,8,1\n"), path)
+    with pytest.raises(InputError, match="row 2: no customer is at the place"):
+        read_plan(path, load("x,y,demand\n3,4,\n6,8,1\n9,9,1\n"))
+
+
+def test_of_equal_customers_the_one_with_the_same_texts_is_meant(load, tmp_path):
+    """Demand and further columns decide between orders of one name and place."""
+    table = "name,x,y,demand,gate\nHub,0,0,,\nMill,1,5,1,A\nMill,1,5,1,B\n"
+    path = tmp_path / "plan.csv"
+    write_plan(Plan([[2], [1]]), load(table), path)
+    turned = "name,x,y,demand,gate\nHub,0,0,,\nMill,1,5,1,B\nMill,1,5,1,A\n"
+    assert read_plan(path, load(turned)).tours == ((1,), (2,))
+    # If they say the same, the number decides.
+    alike = table.replace(",B\n", ",A\n")
+    write_plan(Plan([[2], [1]]), load(alike), path)
+    assert read_plan(path, load(alike)).tours == ((2,), (1,))
+
+
+def test_vehicles_of_one_name_or_of_none_are_told_apart_by_number():
+    """A name that no other type has is shown as it is."""
+    types = [VehicleType(capacity=1, name=name) for name in ("van", "car", "van", "")]
+    fleet = {"customers": [(1, 1)] * 4, "demands": [1] * 4, "vehicle_types": types}
+    plan = Plan([[1], [2], [3], [4]], [3, 2, 1, 0])
+    names = vehicle_names(plan, Instance(depot=(0, 0), **fleet))
+    assert names == ["4", "van 3", "car", "van 1"]
 
 
 def test_a_plan_of_bare_numbers_is_taken_by_number(load, tmp_path):

@@ -16,6 +16,7 @@ from fixedfleet import InputError, Instance, MissingPackageError, Plan
 from fixedfleet.files import (
     Dialect,
     ReadOptions,
+    excel,
     parse,
     read,
     read_file,
@@ -23,7 +24,7 @@ from fixedfleet.files import (
     write_instance,
     write_plan,
 )
-from fixedfleet.files.table import read_table
+from fixedfleet.files.table import read_table, split_heading
 
 TABLE = "name,x,y,demand\nHub,0,0,0\nAda,3,4,1\nBob,6,8,2.5\n"
 
@@ -352,6 +353,24 @@ def test_headings_in_english_and_german(load, header):
     instance, _ = load(f"{header}\n51,5;12,5;\n51,25;12,25;3\n")
     assert instance.depot.tolist() == [51.5, 12.5]
     assert instance.columns == {}
+
+
+@pytest.mark.parametrize(
+    ("heading", "bare", "unit"),
+    [
+        ("Menge (kg)", "menge", "kg"),
+        ("MENGE [ kg ] ", "menge", "kg"),
+        ("Weight in kg", "weight", "kg"),
+        ("Qty.:", "qty", ""),
+        ("customer_name", "customer name", ""),
+        ("Kisten ()", "kisten", ""),
+        ("(kg)", "", "kg"),
+        ("", "", ""),
+    ],
+)
+def test_a_heading_may_have_a_unit(heading, bare, unit):
+    """It is in brackets or after "in", and no part of the name of the column."""
+    assert split_heading(heading) == (bare, unit)
 
 
 def test_headings_of_ones_own(load, wrong):
@@ -723,6 +742,93 @@ def test_of_two_rows_of_texts_the_first_has_the_headings(wrong):
     """If no heading is known, the first of equally good rows has the headings."""
     said = wrong("one,two,three\nred,green,blue\n1,2,3\n")
     assert "the headings are 'one', 'two', 'three'" in said
+
+
+@pytest.mark.parametrize("above", [14, 15])
+def test_headings_are_sought_in_fifteen_rows(load, wrong, above):
+    """Further down there are customers; empty rows do not count."""
+    text = "Monday,,,\n,,,\n\n" * above + TABLE
+    if above < 15:
+        assert load(text)[0].names == ("Ada", "Bob")
+    else:
+        assert wrong(text).startswith("the headings are 'Monday'")
+
+
+@pytest.mark.parametrize("count", [20, 21])
+def test_twenty_headings_are_listed(wrong, count):
+    """A message has room for so many; each is listed once, and others are dots."""
+    said = wrong(",".join([f"h{i:02}" for i in range(count)] + ["h00"]) + "\n")
+    assert said.count("'h") == 20
+    assert ("'h19', …" in said) == (count == 21)
+    assert said.startswith("the headings are 'h00', 'h01', ")
+
+
+def test_degrees_have_at_most_60_characters():
+    """A longer cell is not searched for degrees."""
+    table = read_table("lat\n1\n", {"lat": "lat"}, numbers=["lat"])
+    assert table.degrees("51° 30'" + 52 * " " + "N", "it", "NS") == 51.5
+    with pytest.raises(InputError, match="not a finite number"):
+        table.degrees("51° 30'" + 53 * " " + "N", "it", "NS")
+
+
+@pytest.mark.parametrize(
+    ("cell", "degrees"),
+    [
+        ("-5° 30'", -5.5),
+        ("-0° 15' 36\"", -0.26),
+        ("5° 30' S", -5.5),
+        ("5.5 n", 5.5),
+        ("S 5,5", -5.5),
+        ('1° 3600"', 2),
+    ],
+)
+def test_minutes_and_seconds_add_to_the_size_of_degrees(cell, degrees):
+    """They go on in the direction of the degrees, south as well as north."""
+    table = read_table("lat\n1\n", {"lat": "lat"}, numbers=["lat"])
+    assert table.degrees(cell, "it", "NS") == pytest.approx(degrees)
+
+
+@pytest.mark.parametrize("cell", ["N 5 N", "N 5 S", "5 E", "5° 6"])
+def test_degrees_with_two_or_wrong_letters_are_refused(cell):
+    """One letter says the direction, and it is one of the axis."""
+    table = read_table("lat\n1\n", {"lat": "lat"}, numbers=["lat"])
+    with pytest.raises(InputError, match=r"^it is "):
+        table.degrees(cell, "it", "NS")
+
+
+def test_a_workbook_of_an_instance_stays_readable(tmp_path):
+    """Its headings are below the comments; only they are bold, fixed and filtered."""
+    names = ["Ada", "x" * 80]
+    instance = Instance(
+        depot=(0, 0),
+        customers=[(3, 4), (6, 8)],
+        demands=[1, 2.5],
+        capacity=5,
+        vehicles=2,
+        names=names,
+    )
+    write_instance(instance, tmp_path / "x.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "x.xlsx").worksheets[0]
+    rows = [[cell.value for cell in row if cell.value is not None] for row in sheet]
+    head = next(place for place, row in enumerate(rows, 1) if len(row) > 1)
+    assert head == len(rows) - 3 > 1
+    assert sheet.freeze_panes == f"A{head + 1}"
+    assert sheet.auto_filter.ref == f"A{head}:D{len(rows)}"
+    bold = [row[0].row for row in sheet if row[0].font.bold]
+    assert bold == [head]
+    widths = [sheet.column_dimensions[letter].width for letter in "ACD"]
+    assert widths == [4, 9, 60]  # three more than the longest text, and at most 60
+    assert read(tmp_path / "x.xlsx") == instance
+
+
+def test_the_largest_excel_file_is_read(monkeypatch):
+    """A file may have the size that a refusal names, but no byte more."""
+    data = archive(**{"xl__workbook.xml": b"0" * 1000})
+    monkeypatch.setattr(excel, "_MOST", 1000)
+    assert excel.is_excel(data)
+    monkeypatch.setattr(excel, "_MOST", 999)
+    with pytest.raises(InputError, match="an Excel file of 0 MB when unpacked"):
+        excel.is_excel(data)
 
 
 def test_an_empty_sheet_is_not_read(tmp_path):

@@ -90,6 +90,23 @@ def test_a_vehicle_without_a_shift_has_a_cell_for_each_heading():
 
 
 @pytest.mark.parametrize(
+    ("table", "shift"),
+    [
+        ("capacity,to\n5,14:00\n", (0, 840)),
+        ("capacity,from,to\n5,,14:00\n", (0, 840)),
+        ("capacity,shift\n5,6-14\n", (360, 840)),
+        ("capacity,shift\n5,bis 14 Uhr\n", (0, 840)),
+        ("capacity,shift\n5,\n", None),
+    ],
+)
+def test_a_shift_may_state_its_end_only(table, shift):
+    """It then begins at midnight; one column may have both ends."""
+    types, notes = parse_vehicle_types(table)
+    assert [(one.shift, one.count) for one in types] == [(shift, 1)]
+    assert notes == []
+
+
+@pytest.mark.parametrize(
     ("table", "said"),
     [
         ("name,count\nvan,1\n", "no column 'capacity' for the vehicles"),
