@@ -253,6 +253,30 @@ def test_cancelled_orders(town):
     assert doubt.text == said
 
 
+def test_a_long_remark_is_shown_in_part(town):
+    """A message has 40 characters of it; 80 are searched."""
+    long = "storniert, " + 60 * "x"
+    for text, said in (
+        (long, f"looks cancelled: {long[:40]!r}"),
+        (72 * "x" + " abgesagt", None),
+        (71 * "x" + " abgesagt", f"looks cancelled: {40 * 'x'!r}"),
+    ):
+        texts = ("", "", text, *[""] * 28)
+        found = find_doubts(replace(town, columns={"Bemerkung": texts}))
+        assert [doubt.customers for doubt in found] == ([[2]] if said else [])
+        assert all(doubt.text.endswith(said) for doubt in found)
+
+
+def test_five_rows_are_named(town):
+    """Of six, five are named and one is counted."""
+    for count, said in ((5, " and customer 5 (Shop 5): the"), (6, " and 1 more: the")):
+        demands = town.demands.copy()
+        demands[:count] = 0
+        (doubt,) = find_doubts(replace(town, demands=demands))
+        assert doubt.text.count("Shop") == 5
+        assert said in doubt.text
+
+
 def test_duplicates_of_name_place_and_demand(town):
     """A row that is there twice is named; a chain or a split order is ordinary."""
     names, demands = list(town.names), town.demands.copy()
@@ -322,6 +346,12 @@ def test_no_false_alarms_about_cvrplib(shared):
         ("Lieferfenster", ["", *["vormittags"] * 29], True),
         ("Öffnungszeiten", ["8 bis 12 Uhr"] * 30, True),
         ("Wann", ["8.00 - 12.00"] * 16 + [""] * 14, True),
+        ("Wann", ["8.00 - 12.00"] * 15 + ["egal"] * 15, False),
+        ("Wann", ["8.00 - 12.00"] * 16 + ["egal"] * 14, True),
+        ("Wann", [70 * "x" + "8:00-12:00"] * 30, True),
+        ("Wann", [71 * "x" + "8:00-12:00"] * 30, False),
+        (66 * "x" + " delivery time", ["x"] * 30, True),
+        (67 * "x" + " delivery time", ["x"] * 30, False),
         ("Delivery window", ["8am to 12 pm"] * 30, True),
         (
             "Bemerkung",

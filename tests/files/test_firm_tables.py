@@ -11,6 +11,7 @@ import pytest
 from fixedfleet import InputError, Plan
 from fixedfleet.files import ReadOptions, parse, write_plan
 from fixedfleet.files.number_formats import shown_text
+from fixedfleet.files.reading import parse_columns, parse_corrections
 from fixedfleet.files.table import TableError
 
 HEADINGS = ["Kunde", "Breite", "Länge", "Gewicht (kg)", "PLZ"]
@@ -157,6 +158,24 @@ def test_headings_are_listed_once():
     with pytest.raises(TableError) as caught:
         load("Kunde;Koordinaten;Paletten\nLager;51, 13;\nAda;51.1, 13;2\n")
     assert caught.value.headings == ["Kunde", "Koordinaten", "Paletten"]
+
+
+def test_columns_and_corrections_are_read_from_words():
+    """The command line and the address of a request state them as words."""
+    assert parse_columns(["Demand=Paletten", " name =a=b"]) == {
+        "demand": "Paletten",
+        "name": "a=b",
+    }
+    assert parse_corrections(["14:demand=12", " 9 : LAT =51=", "14:name="]) == {
+        14: {"demand": "12", "name": ""},
+        9: {"lat": "51="},
+    }
+    with pytest.raises(InputError, match="columns 'demand' is not of the form") as no:
+        parse_columns(["demand"])
+    assert no.value.field == "columns"
+    for word in ("14:demand", "demand=12", "x:demand=12", ":demand=1", "-1:demand=1"):
+        with pytest.raises(InputError, match=f"correction '{word}' is not of the"):
+            parse_corrections([word])
 
 
 def test_cells_can_be_corrected():
@@ -336,6 +355,24 @@ def test_cells_come_out_as_they_went_in(tmp_path):
         (datetime.time(20, 5), "h:mm AM/PM", "8:05 PM"),
         (datetime.time(20, 5, 9), "mm:ss", "05:09"),
         (datetime.time(20, 5), "General", "20:05"),
+        (datetime.time(0, 5), "h:mm AM/PM", "12:05 AM"),
+        (datetime.time(12, 5), "hh:mm am/pm", "12:05 PM"),
+        (datetime.time(9, 5, 3), "h:m:s", "9:5:3"),
+        (
+            datetime.datetime(2026, 3, 12, 8, 5, 9),
+            "m/d/yyyy h:mm:ss",
+            "3/12/2026 8:05:09",
+        ),
+        (datetime.date(2026, 3, 12), "yyy-mm-dd", "2026-03-12"),
+        (datetime.datetime(2026, 3, 12), "mm.dd.;@", "03.12."),
+        (7, "00", "07"),
+        (7, "0", "7"),
+        (-0.5, "0.0", "-0.5"),
+        (1234567, "#,##0", "1234567"),
+        (3.14159, '0.00 "m"', "3.14 m"),
+        (5, '0 "kg";-0 "kg"', "5 kg"),
+        (0.5, "00%", "50%"),
+        (5, "[Red]0.0_)", "5.0"),
     ],
 )
 def test_a_cell_is_shown_as_excel_shows_it(value, number_format, shown):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -106,6 +107,75 @@ def test_text_that_is_no_object(load, text, said):
     with pytest.raises(InputError) as caught:
         load(text)
     assert said in str(caught.value)
+
+
+DAY = TOY | {
+    "vehicle_types": [{"capacity": 5, "count": 2, "shift": ["08:00", 900]}],
+    "vehicles": None,
+    "capacity": None,
+    "speed": 1,
+    "time_unit": "min",
+    "windows": [["8:30", None], None],
+}
+
+
+def test_times_of_a_day_are_numbers_or_texts(load):
+    """A text is a time of day; null is an open end, or an open window."""
+    instance, _ = load(DAY)
+    assert instance.windows.tolist() == [[510, math.inf], [0, math.inf]]
+    assert [one.shift for one in instance.fleet] == [(480, 900)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("windows", [[510], None], "windows[0] is [510], not [from, to]"),
+        ("windows", [[1, 2, 3], None], "windows[0] is [1, 2, 3], not [from, to]"),
+        ("windows", [None, ["soon", 9]], "windows[1][0] is 'soon', not a time of day"),
+        ("windows", [[True, 9], None], "windows[0][0] is True, not a finite number"),
+        ("windows", 7, "windows is 7, not an array"),
+        ("shift", None, None),
+        ("shift", [None, 900], "vehicle_types[0].shift is [None, 900], not [from, to]"),
+        ("shift", [480, None], "vehicle_types[0].shift is [480, None], not [from, to]"),
+        ("shift", [900, 480], "vehicle_types[0]: shift of"),
+        ("capacity", None, "vehicle_types[0]: no key 'capacity'"),
+        ("wheels", 4, "vehicle_types[0]: unknown key 'wheels', not one of"),
+        ("name", 7, "vehicle_types[0].name is 7, not a text"),
+    ],
+)
+def test_what_is_wrong_with_a_day_is_said_with_its_place(load, key, value, said):
+    """The message has the key of the window or of the vehicle type."""
+    changes = {key: value}
+    if key != "windows":
+        changes = {"vehicle_types": [DAY["vehicle_types"][0] | {key: value}]}
+    if said is None:
+        assert load(DAY | changes)[0].fleet[0].shift is None
+        return
+    with pytest.raises(InputError) as caught:
+        load(DAY | changes)
+    assert f": {said}" in str(caught.value)
+
+
+def test_only_halves_of_characters_are_refused(load):
+    """The characters beside them in Unicode are texts like others."""
+    names = ["\ud7ff", "\ue000"]
+    assert load(TOY | {"names": names})[0].names == tuple(names)
+    for half in ("\ud800", "\udfff"):
+        with pytest.raises(InputError, match=r"names\[0\] is .*half a character"):
+            load(TOY | {"names": [half, "b"]})
+
+
+def test_vehicle_types_that_only_some_tours_state_are_not_used(tmp_path):
+    """A plan has the types of all its tours, or of none."""
+    path = tmp_path / "plan.json"
+    first, second = '{"customers": [1], "vehicle_type": 1}', '{"customers": [2]}'
+    for tours, types in (
+        (f"[{first}, [2]]", None),
+        (f"[{first}, {second}]", None),
+        (f"[{first}]", (1,)),
+    ):
+        path.write_text(f'{{"tours": {tours}}}')
+        assert read_plan(path).vehicle_types == types
 
 
 def test_the_depot_is_in_the_file(load):

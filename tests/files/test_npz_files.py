@@ -102,10 +102,32 @@ def test_labels(save):
     assert PlanBatch(labels.routes)[0].tours == ((1, 2),)
 
 
+def test_the_smallest_labels(save):
+    """One customer, a capacity and a fleet of 1, the seed 0 and no row are enough."""
+    least = dict.fromkeys(("n", "capacity", "fleet"), np.array(1))
+    none = {
+        "routes": np.zeros((0, 2), np.int16),
+        "labelled": np.zeros(0, bool),
+        "seed": np.array(0),
+        "count": np.array(0),
+    }
+    labels = read_labels(save(LABELS | least | none))
+    assert (labels.n, labels.capacity, labels.fleet, labels.seed) == (1, 1, 1, 0)
+    assert labels.routes.shape == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"seed": None}, "no array 'seed' in the file"),
+        ({"n": np.array(0)}, "n is 0, not at least 1"),
+        ({"capacity": np.array(0)}, "capacity is 0, not at least 1"),
+        ({"seed": np.array(-1)}, "seed is -1, not at least 0"),
+        ({"count": np.array(-1)}, "count is -1, not at least 0"),
+        (
+            {"routes": np.array([[1, 2, 0], [1, -1, 0]])},
+            "routes[1] names a customer that is not within 1 … 2",
+        ),
         (
             {"seed": np.array(2**32)},
             "seed is 4294967296, not a whole number from 0 to 4,294,967,295",

@@ -51,6 +51,8 @@ def test_fleet_and_rounding_may_be_asked_for():
         ("967         90", "967", "line 11: 6 values"),
         ("  25 ", "  x25 ", "a .txt file is read in Solomon's format"),
         ("68         10", "68         1o", "line 11: demand is '1o'"),
+        ("  25   ", "  0    ", "line 5: the number of vehicles is '0', not a whole"),
+        ("         200", "         2OO", "line 5: the capacity is '2OO', not a finite"),
         ("50          0  ", "50          7  ", "line 10: the depot has demand 7"),
     ],
 )
@@ -60,6 +62,21 @@ def test_what_is_wrong_is_said(old, new, said):
     with pytest.raises(ff.InputError) as caught:
         parse(C101.replace(old, new, 1))
     assert str(caught.value).startswith(said)
+
+
+def test_one_customer_is_enough_and_the_depot_alone_is_not():
+    """The line of the vehicles is followed by the depot and the customers."""
+    lines = C101.splitlines(keepends=True)
+    assert parse("".join(lines[:-1])).instance.num_customers == 1
+    with pytest.raises(ff.InputError, match="or no customers"):
+        parse("".join(lines[:-2]))
+
+
+def test_the_depot_is_not_among_the_customers_that_are_counted():
+    """A limit of two customers allows this file, and a limit of one does not."""
+    assert parse(C101, ReadOptions(max_customers=2)).instance.num_customers == 2
+    with pytest.raises(ff.InputError, match="at most 1 are allowed"):
+        parse(C101, ReadOptions(max_customers=1))
 
 
 def test_times_without_a_unit_take_no_minutes_of_the_caller():

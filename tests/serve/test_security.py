@@ -354,6 +354,30 @@ def test_without_a_token_this_machine_may_ask(request_, status):
     assert ask(guard, **request_)[0] == status
 
 
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({"host": "e" * 80}, f"host {'e' * 60!r} is not this machine: use 127.0.0.1"),
+        ({"origin": "o" * 80}, f"a page of {'o' * 60!r} may not use this server"),
+    ],
+)
+def test_a_refusal_repeats_60_characters(headers, said):
+    """A header may be long, and a message is short."""
+    with pytest.raises(security.ApiError) as caught:
+        Guard(None, None, set())._check(
+            {
+                "type": "http",
+                "path": "/",
+                "headers": [
+                    (name.encode(), value.encode())
+                    for name, value in ({"host": OWN} | headers).items()
+                ],
+            }
+        )
+    assert caught.value.status_code == 403
+    assert said in str(caught.value)
+
+
 def test_files_may_be_kept_and_documents_may_not(guard):
     """A browser asks whether a file of the page has changed, and keeps nothing else."""
     shown = {"authorization": f"Bearer {TOKEN}"}
