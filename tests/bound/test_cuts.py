@@ -44,6 +44,43 @@ def test_a_violated_capacity_cut_is_found(square):
     ].tolist() == [2, 2, 0, 2]
 
 
+def test_the_most_violated_capacity_cuts_come_first():
+    """Three customers of one tour that need three vehicles come before two."""
+    instance = ff.Instance(
+        depot=(0, 0),
+        customers=[(place, 1) for place in range(5)],
+        demands=[2] * 5,
+        capacity=2,
+        vehicles=5,
+    )
+    whole = make_whole(instance, ff.Plan([[c] for c in range(1, 6)]), 0.0)
+    flow = np.zeros((6, 6))
+    for tour in ((1, 2), (3, 4, 5)):
+        np.add.at(flow, ([0, *tour], [*tour, 0]), 1.0)
+    flow += flow.T
+    cuts = find_capacity_cuts(whole, flow, seed=0, most=9)
+    violations = [
+        2 * cut.vehicles - flow[np.ix_(cut.inside, ~cut.inside)].sum() for cut in cuts
+    ]
+    assert violations == sorted(violations, reverse=True)
+    assert (violations[0], violations[-1]) == (4, 2)
+    assert np.flatnonzero(cuts[0].inside).tolist() == [3, 4, 5]
+    assert [cut.vehicles for cut in cuts] == [cut.inside.sum() for cut in cuts]
+    (only,) = find_capacity_cuts(whole, flow, seed=0, most=1)
+    assert (only.inside == cuts[0].inside).all()
+
+
+def test_the_most_violated_subset_rows_come_first():
+    """As many are returned as are asked for."""
+    routes = [(1, 2), (2, 3), (1, 3), (4, 5), (5, 6), (4, 6)]
+    values = np.array([0.4, 0.4, 0.4, 0.5, 0.5, 0.5])
+    for most, found in ((9, [(4, 5, 6), (1, 2, 3)]), (1, [(4, 5, 6)])):
+        cuts = find_subset_rows(routes, values, 7, most, limited=True, sizes=(3,))
+        assert [cut.customers for cut in cuts] == found
+    full = find_subset_rows(routes, values, 7, 9, limited=False, sizes=(3,))
+    assert all(cut.memory.all() for cut in full)
+
+
 def test_a_violated_subset_row_is_found():
     """Three half routes that serve two of three customers each violate their cut."""
     routes = [(1, 4, 2), (2, 5, 3), (1, 3)]
@@ -174,6 +211,35 @@ def test_a_cut_whose_memory_grows_is_in_the_linear_program(make_instance):
             master.add_cuts([cut])
         values.append(master.solve().value)
     assert values[0] < values[1] == pytest.approx(values[2])
+
+
+def test_large_cuts_are_for_full_memory(make_instance):
+    """Cuts on more than three customers would make labels with limited memory many."""
+    instance = make_instance(n=8, vehicles=4, capacity=100, seed=3)
+    whole = make_whole(instance, ff.assess_fleet(instance).packing, 0.0)
+    for limited, sizes in ((True, []), (False, [5])):
+        master = Master(whole, 1e3)
+        master.add_routes(combinations(range(1, 6), 2))
+        columns = np.append(np.zeros(8), np.full(10, 0.25))
+        master.solution = master.solve()._replace(columns=columns)
+        master.separate(0, limited=limited)
+        cuts = [cut for cut in master.cuts if isinstance(cut, SubsetRow)]
+        assert [len(cut.customers) for cut in cuts] == sizes
+        assert all(cut.memory.all() for cut in cuts)
+
+
+def test_the_slope_of_a_bound_is_its_change(square):
+    """One unit more of a dual changes the bound by its side less M coefficients."""
+    whole = make_whole(square, ff.Plan([[1, 2], [3, 4]]), 0.0)
+    assert whole.vehicles == 2
+    master = Master(whole, 1e3)
+    memory = np.ones(5, bool)
+    cuts = [CapacityCut(np.isin(np.arange(5), [1, 2, 3]), 2)]
+    cuts.append(SubsetRow((1, 2, 3), memory))
+    master.add_cuts(cuts)
+    slopes = [master.slope((1, 2), one) for one in np.eye(7)]
+    # Four customers, the fleet, four arcs into the set, one tour for two of three.
+    assert slopes == [1 - 2, 1 - 2, 1, 1, 0, 4 - 2 * 2, 1 - 2 * 1]
 
 
 def test_an_artificial_tour_enters_and_leaves_a_set(square):

@@ -42,6 +42,18 @@ def test_every_tour_within_capacity_is_within_the_steps(seed, most, odd, monkeyp
                 assert whole.steps[chosen].sum() > whole.limit
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_arcs_that_no_plan_has_are_not_allowed(seed, odd):
+    """Loops, arcs longer than the plan, and pairs above the capacity are left out."""
+    instance, plan, _ = odd(seed)
+    whole = make_whole(instance, plan, 0.0)
+    demands = instance.demand_units
+    for i, j in np.ndindex(whole.allowed.shape):
+        fits = demands[i] + demands[j] <= instance.capacity_units
+        short = instance.distances[i, j] <= plan.length(instance)
+        assert whole.allowed[i, j] == (i != j and fits and short)
+
+
 def test_whole_costs_are_rounded_up():
     """With whole distances, a bound of 7.01 proves 8."""
     matrix = [[0, 3, 4], [3, 0, 2], [4, 2, 0]]

@@ -365,6 +365,7 @@ def test_cells_come_out_as_they_went_in(tmp_path):
         ),
         (datetime.date(2026, 3, 12), "yyy-mm-dd", "2026-03-12"),
         (datetime.datetime(2026, 3, 12), "mm.dd.;@", "03.12."),
+        (datetime.time(8, 5), "hhh:mm", "08:05"),
         (7, "00", "07"),
         (7, "0", "7"),
         (-0.5, "0.0", "-0.5"),
