@@ -153,6 +153,16 @@ def test_a_row_without_a_place_is_named_with_its_address():
     assert doubt.text == f"{said}'Weg 3, 01069 Dresden'"
 
 
+@pytest.mark.parametrize(
+    "headings", ["Anschrift", "Anschrift;Menge", "Straße;Ort", "Straße;PLZ;Menge"]
+)
+def test_a_table_of_addresses_is_told_who_finds_their_places(headings):
+    """The address of a place may be one column or several, with a demand or without."""
+    row = ";".join("1" for _ in headings.split(";"))
+    with pytest.raises(InputError, match="the table has addresses, but no latitudes"):
+        load(f"{headings}\n{row}\n")
+
+
 def test_headings_are_listed_once():
     """A column of both coordinates is one heading to choose from."""
     with pytest.raises(TableError) as caught:

@@ -821,6 +821,17 @@ def test_a_workbook_of_an_instance_stays_readable(tmp_path):
     assert read(tmp_path / "x.xlsx") == instance
 
 
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_only_a_table_of_several_columns_has_headings(width):
+    """A sheet of one column is a list, whose first cell is like the others."""
+    data = excel.format_excel([["a"] * width, ["b"] * width])
+    sheet = openpyxl.load_workbook(io.BytesIO(data)).worksheets[0]
+    bold = [cell.font.bold for row in sheet for cell in row]
+    assert bold == [width > 1] * width + [False] * width
+    assert sheet.freeze_panes == ("A2" if width > 1 else None)
+    assert (sheet.auto_filter.ref is not None) == (width > 1)
+
+
 def test_the_largest_excel_file_is_read(monkeypatch):
     """A file may have the size that a refusal names, but no byte more."""
     data = archive(**{"xl__workbook.xml": b"0" * 1000})

@@ -322,6 +322,10 @@ def test_the_last_row_of_the_totals_sums_up_all_tours():
     assert (named["tour"], named["stops"], named["load"]) == ("all", 2, 11)
     assert (named["capacity"], named["room left"]) == (15, 4)
     assert named["cost"] == round(plan.cost(instance), 3)
+    place = next(i for i, word in enumerate(head) if word.startswith("length"))
+    assert last[place] == round(plan.length(instance), 3) != plan.length(instance)
+    lengths = plan.tour_lengths(instance)
+    assert [tour[place] for tour in tours] == [round(one, 3) for one in lengths]
     costs = [tour[head.index("cost")] for tour in tours]
     assert named["cost"] == pytest.approx(sum(costs), abs=0.002)
     assert [named[word] for word in ("vehicle", "departure", "return")] == [""] * 3

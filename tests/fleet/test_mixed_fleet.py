@@ -77,7 +77,28 @@ def test_the_smallest_addition_is_named_and_shown():
     larger = verdict.enlarge(short)
     assert [one.count for one in larger.fleet] == [1, 2, 2]
     assert verdict.smallest_packing.check(larger) == []
-    assert verdict.asked(larger) == short
+    assert verdict.asked(larger) == verdict.asked(short) == short
+    assert "with 1 more vehicle of type 'type 2'" in repr(verdict)
+
+
+@pytest.mark.parametrize(
+    ("types", "added", "number"),
+    [
+        ([(4, 1, 0), (9, 1, 0)], 9, 2),  # the fewest vehicles
+        ([(10, 1, 5), (9, 1, 4)], 9, 2),  # the lowest fixed cost of those
+        ([(10, 1, 4), (9, 1, 4)], 9, 2),  # the smallest of those
+        ([(18, 1, 9), (9, 1, 0)], 18, 1),
+    ],
+)
+def test_which_vehicles_are_to_be_added(types, added, number):
+    """Few vehicles come first, then low fixed costs, then small vehicles."""
+    short = fleet([9] * 5 if added == 18 else [9] * 3 + [4], *types)
+    verdict = assess_fleet(short)
+    assert verdict.status == "impossible"
+    assert (verdict.additions.capacity, verdict.additions.count) == (added, number)
+    assert verdict.upper_bound == short.vehicles + number
+    larger = verdict.enlarge(short)
+    assert verdict.smallest_packing.check(larger) == []
 
 
 @settings(max_examples=60, deadline=None)

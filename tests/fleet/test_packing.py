@@ -143,6 +143,20 @@ def test_best_fit_opens_a_vehicle_only_when_it_must():
     assert plans[2].tours == ((1, 2),)
 
 
+def test_best_fit_takes_customers_that_demand_nothing():
+    """One empty vehicle is enough for them; they do not open another one."""
+    batch = ff.InstanceBatch(
+        depots=np.zeros((2, 2)),
+        customers=np.zeros((2, 3, 2)),
+        demands=[[0, 0, 0], [0, 8, 0]],
+        capacity=[8, 8],
+        vehicles=[1, 2],
+    )
+    plans, packed = best_fit_batch(batch)
+    assert packed.tolist() == [True, True]
+    assert [plan.tours for plan in plans] == [((1, 2, 3),)] * 2
+
+
 def test_exact_packing_does_not_begin_without_time_for_its_model(monkeypatch):
     """With less time than building the model takes, nothing is built."""
     sizes = [7, 6, 10, 11, 5, 7, 7, 5, 6, 10, 11, 10]

@@ -80,6 +80,14 @@ def test_each_customer_has_its_own_service_time():
     assert "Mill" in find_unreachable(day(service_times=[21, 20], **fields))
 
 
+def test_vehicles_without_a_shift_may_leave_at_any_time():
+    """A customer 50 minutes away can be reached 50 minutes after midnight."""
+    plain = {"shift": None, "service_times": None}
+    assert find_unreachable(day(windows=[None, (0, 50)], **plain)) == ""
+    said = find_unreachable(day(windows=[None, (0, 49)], **plain))
+    assert "cannot be reached before 00:50, but its window closes at 00:49" in said
+
+
 def test_windows_that_are_not_given_are_open_from_the_start():
     """Half a minute suffices for a customer a quarter of a minute away."""
     near = {"customers": [(0.25, 0), (0, 0.25)], "service_times": None}

@@ -140,6 +140,7 @@ def test_one_customer_alone_exceeds_a_vehicle():
     )
     assert str(verdict).endswith("no fleet suffices")
     assert "; so do 2 more" in assess_fleet(instance([9, 9, 9], 8, 1)).reason
+    assert "; so does 1 more" in assess_fleet(instance([9, 8, 9], 8, 1)).reason
 
 
 @pytest.mark.parametrize(
@@ -313,6 +314,18 @@ def test_the_solver_is_loaded_before_the_clock_starts(loads, limit, times):
     assert len(loads) == times
 
 
+@pytest.mark.parametrize(("limit", "times"), [({}, 1), ({"time_limit": 0}, 0)])
+def test_for_a_mixed_fleet_the_solver_is_loaded_as_early(
+    loads, monkeypatch, limit, times
+):
+    """Without time for the exact search, nothing is loaded for it."""
+    monkeypatch.setattr(exact_packing, "pack_mixed", lambda *_: "undecided")
+    kinds = [ff.VehicleType(capacity=10), ff.VehicleType(capacity=11)]
+    asked = instance([6, 6, 6], None, None, vehicle_types=kinds)
+    assert assess_fleet(asked, **limit).status == "undecided"
+    assert len(loads) == times
+
+
 def test_an_undecided_verdict_says_its_limit(loads):
     """The default limit is 1 s for an instance, and 0.1 s for each of a batch."""
     asked = instance(HARD, 24, 4)
@@ -400,3 +413,19 @@ def test_the_repr_says_how_many_vehicles_are_needed():
     """It is what a notebook shows."""
     said = repr(assess_fleet(instance([1, 1, 1], capacity=2, vehicles=3)))
     assert "at least 2 needed, 2 suffice" in said
+
+
+def test_the_repr_of_a_batch_says_how_many_fleets_suffice():
+    """It is what a notebook shows."""
+    batch = ff.InstanceBatch.of([instance([3], 4, 1), instance([3, 3], 4, 1)])
+    assert repr(assess_batch(batch)) == "BatchVerdict(2 fleets, 1 feasible)"
+
+
+def test_the_smallest_fleet_of_one_vehicle_type_is_taken_and_given_back():
+    """An instance can have the smallest fleet that suffices, and its own again."""
+    asked = instance([3, 3, 3], 4, 2)
+    verdict = assess_fleet(asked)
+    assert verdict.enlarge(asked).vehicles == 3
+    assert verdict.asked(verdict.enlarge(asked)) == asked
+    hopeless = instance([5], 4, 2)
+    assert assess_fleet(hopeless).enlarge(hopeless) is hopeless
