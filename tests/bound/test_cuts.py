@@ -242,6 +242,22 @@ def test_the_slope_of_a_bound_is_its_change(square):
     assert slopes == [1 - 2, 1 - 2, 1, 1, 0, 4 - 2 * 2, 1 - 2 * 1]
 
 
+def test_routes_of_high_reduced_cost_are_deleted(make_instance):
+    """If there are twice as many as wanted, about half go; the solution is the same."""
+    instance = make_instance(n=8, vehicles=8, capacity=100, seed=3)
+    whole = make_whole(instance, ff.assess_fleet(instance).packing, 0.0)
+    master = Master(whole, 1e3)
+    singles = [(customer,) for customer in range(1, 9)]
+    assert master.add_routes([*singles, *combinations(range(1, 9), 2)]) == 36
+    value = master.solve().value
+    master.purge(19)
+    assert len(master.routes) == 36
+    master.purge(18)
+    assert 9 <= len(master.routes) <= 18
+    assert len(master.solution.columns) == 8 + len(master.routes)
+    assert master.solve().value == pytest.approx(value)
+
+
 def test_an_artificial_tour_enters_and_leaves_a_set(square):
     """A capacity cut costs nothing if each of its customers has a tour of its own."""
     whole = make_whole(square, ff.Plan([[1, 2], [3, 4]]), 0.0)

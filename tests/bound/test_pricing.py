@@ -91,6 +91,25 @@ def test_both_ways_of_pricing_agree(root):
     assert cuts > 0  # there were subset-row cuts
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_route_that_just_counts_is_found(seed, odd, forever):
+    """Without cuts, what labels can become is known exactly; nothing is left out."""
+    instance, plan, vehicle_cost = odd(seed)
+    whole = make_whole(instance, plan, vehicle_cost)
+    pricer = Pricer(whole, forever)
+    duals = np.random.default_rng(seed).uniform(0, 2, whole.size)
+    duals *= whole.cost_of(plan.tours) / DUAL_UNIT / (whole.size - 1)
+    reduced = pricer.reduce([], duals)
+    least = pricer.price(reduced, EXACT, FORBIDDEN // 4, 5).least
+    found = pricer.price(reduced, EXACT, least + 1, 5)
+    assert found.least == least
+    assert walk(reduced.graph, pad(found.routes)).tolist() == [least] * len(
+        found.routes
+    )
+    assert found.routes
+    assert pricer.price(reduced, EXACT, least, 5).routes == []
+
+
 def test_each_priced_route_has_a_customer_that_few_others_have(root):
     """A route is left out if all its customers are in a fifth of the routes already."""
     reduced = root.pricer.reduce(root.master.cuts, root.master.solution.duals)

@@ -85,6 +85,14 @@ def test_neighbourhoods_share_the_bits_of_common_customers():
         assert near.shared[i, 150] == bits
 
 
+def test_customers_at_one_place_are_in_their_own_neighbourhoods():
+    """A customer comes before others to which the way costs nothing."""
+    near = make_neighbourhoods(np.zeros((6, 6), int), 2)
+    members = near.blocked[1:, 1:] > 0
+    assert members.diagonal().all()
+    assert (members.sum(axis=1) == 2).all()
+
+
 def test_crowded_neighbourhoods_become_smaller():
     """If 64 bits do not suffice, neighbourhoods have fewer customers."""
     costs = np.full((200, 200), 5)
