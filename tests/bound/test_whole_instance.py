@@ -85,6 +85,15 @@ def test_neighbourhoods_share_the_bits_of_common_customers():
         assert near.shared[i, 150] == bits
 
 
+@pytest.mark.parametrize(("way", "whole"), [(2**39 - 1, True), (2**39, False)])
+def test_huge_costs_do_not_count_as_whole(way, whole):
+    """From 2^40 on, a unit of cost is too small for the numbers of a bound."""
+    instance = ff.Instance(
+        matrix=[[0, way], [way, 0]], demands=[1], capacity=1, vehicles=1
+    )
+    assert make_whole(instance, ff.Plan([[1]]), 0.0).whole == whole
+
+
 def test_customers_at_one_place_are_in_their_own_neighbourhoods():
     """A customer comes before others to which the way costs nothing."""
     near = make_neighbourhoods(np.zeros((6, 6), int), 2)
