@@ -12,7 +12,7 @@ import pytest
 import fixedfleet as ff
 from fixedfleet.bound import pricing
 from fixedfleet.bound.enumeration import Room, enumerate_routes
-from fixedfleet.bound.joining import find_passable
+from fixedfleet.bound.joining import cheapest_labels, find_passable
 from fixedfleet.bound.labelling import EXACT, FORBIDDEN, lowest_bit
 from fixedfleet.bound.master import DUAL_UNIT, Master, pad, unpad
 from fixedfleet.bound.pricing import OutOfTimeError, Pricer, TooManyLabelsError
@@ -140,6 +140,69 @@ def test_arcs_are_forbidden_if_all_their_routes_cost_too_much(root):
         assert (pricer.allowed == (whole.allowed & passable)).all()
         shares.append(passable.mean())
     assert shares[0] < 0.5 * shares[-1]
+
+
+def every_route(whole):
+    """All routes within the capacity, by brute force."""
+    sizes = range(1, whole.size)
+    routes = [tour for size in sizes for tour in permutations(sizes, size)]
+    return [tour for tour in routes if whole.demands[[*tour]].sum() <= whole.capacity]
+
+
+@pytest.fixture(params=["symmetric", "asymmetric"])
+def tiny(request, forever):
+    """Five customers, with duals and three cuts: (whole, pricer, reduced costs)."""
+    matrix = np.random.default_rng(8).integers(10, 90, size=(6, 6))
+    if request.param == "symmetric":
+        matrix = matrix + matrix.T
+    instance = ff.Instance(
+        matrix=np.where(np.eye(6), 0, matrix),
+        demands=[3, 4, 5, 2, 3],
+        capacity=11,
+        vehicles=3,
+    )
+    whole = make_whole(instance, ff.Plan([[1, 2], [3, 4], [5]]), 0.0)
+    pricer = Pricer(whole, forever)
+    everywhere = np.ones(6, bool)
+    cuts = [SubsetRow((1, 2, 4), everywhere), SubsetRow((3, 4, 5), everywhere)]
+    cuts.append(SubsetRow((1, 2, 3, 5), everywhere, (1,), 3))
+    duals = np.array([9.0, 8.0, 7.0, 9.0, 8.0, 0.0, -2.0, -3.0, -1.5]) * 20
+    return whole, pricer, pricer.reduce(cuts, duals)
+
+
+def test_an_arc_is_passable_down_to_the_unit(tiny):
+    """It is so if its cheapest route has the largest cost that is allowed, not more."""
+    whole, pricer, reduced = tiny
+    routes = every_route(whole)
+    costs = walk(reduced.graph, pad(routes))
+    here = pricer.labels(reduced.graph, whole.limit)
+    there = pricer.labels(reduced.backward, whole.limit)
+    cheapest = cheapest_labels(reduced.graph, there)
+    least = np.full((6, 6), FORBIDDEN)
+    for route, cost in zip(routes, costs.tolist(), strict=True):
+        np.minimum.at(least, ([0, *route], [*route, 0]), cost)
+    for i, j in np.argwhere(least < FORBIDDEN):
+        for most in (least[i, j], least[i, j] - 1):
+            passable = np.zeros((6, 6), bool)
+            node = i or j
+            find_passable(reduced.graph, here, there, cheapest, most, passable, node)
+            assert passable[i, j] == (most == least[i, j])
+
+
+def test_a_route_of_exactly_the_largest_cost_is_enumerated(tiny):
+    """Of each set of customers the cheapest route counts, up to the last unit."""
+    whole, pricer, reduced = tiny
+    routes = every_route(whole)
+    least = {}
+    costs = walk(reduced.graph, pad(routes)).tolist()
+    for route, cost in zip(routes, costs, strict=True):
+        key = frozenset(route)
+        least[key] = min(cost, least.get(key, FORBIDDEN))
+    labels = pricer.labels(reduced.backward, whole.limit)
+    for most in sorted(least.values())[:12]:
+        rows = enumerate_routes(pricer, reduced, labels, most, Room(10**4, 10**4))
+        found = {frozenset(row[row > 0].tolist()) for row in rows}
+        assert found == {key for key, cost in least.items() if cost <= most}
 
 
 def test_reduced_costs_are_costs_less_duals(root):
