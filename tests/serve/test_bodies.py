@@ -334,6 +334,14 @@ def test_the_longest_time_limit_of_the_server_is_allowed():
         make_order(asked, read(text), 4.5)
 
 
+def test_the_largest_fleet_of_the_server_is_allowed():
+    """A server plans for as many vehicles as customers, and not for more."""
+    text = "# vehicles: 40\n# capacity: 9\nx,y,demand\n0,0,\n1,1,7\n"
+    assert read(text).instance.vehicles == 40
+    with pytest.raises(ApiError, match="40 vehicles, but this server plans for at "):
+        read(text, most=39)
+
+
 def test_other_content_types_are_refused(client):
     """A binary file, a form and a character set other than UTF-8 are a 415."""
     for kind in (
