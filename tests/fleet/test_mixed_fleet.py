@@ -130,6 +130,14 @@ def test_a_packing_that_quick_ways_miss_is_found_exactly():
     assert sorted(size for _, loaded in packing for size in loaded) == sorted(sizes)
 
 
+def test_the_exact_search_uses_the_smallest_vehicle_of_all():
+    """A vehicle for one unit carries a demand of one unit, and not of two."""
+    packing = exact_packing.pack_mixed([3, 3, 1], {1: 1, 3: 2}, Deadline(30))
+    assert sorted(packing) == [(1, [1]), (3, [3]), (3, [3])]
+    packing = exact_packing.pack_mixed([3, 2, 2], {1: 1, 3: 2}, Deadline(30))
+    assert packing == "impossible"
+
+
 def test_without_time_a_hard_fleet_is_undecided_and_an_addition_is_still_named():
     """Nothing is claimed that was not shown."""
     instance = fleet([6, 6, 6], (10, 1, 1), (11, 1, 0))
