@@ -102,6 +102,13 @@ def test_exact_packing_of_amounts_of_thirteen_digits():
     assert pack_exactly(sizes, capacity - 1, 2, Deadline(20)) == "impossible"
 
 
+def test_exact_packing_loads_nothing_outside_a_vehicle():
+    """Demands that sum to more than the fleet carries do not fit in part of a path."""
+    sizes = [2, 2, 2, 2, 1, 1]
+    assert pack_exactly(sizes, 4, 2, Deadline(20)) == "impossible"
+    assert is_packing(pack_exactly(sizes, 4, 3, Deadline(20)), sizes, 4)
+
+
 def test_exact_packing_of_amounts_beyond_64_bits():
     """Amounts whose sums exceed an int64 give no error and no wrong answer."""
     sizes = [size * 2**40 + 1 for vehicle in FINE for size in vehicle]

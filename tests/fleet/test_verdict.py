@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import (
     assess_batch,
     assess_fleet,
     exact_packing,
     load_exact_packing,
+    pack_quickly,
     quick_packing_size,
 )
 
@@ -429,3 +431,11 @@ def test_the_smallest_fleet_of_one_vehicle_type_is_taken_and_given_back():
     assert verdict.asked(verdict.enlarge(asked)) == asked
     hopeless = instance([5], 4, 2)
     assert assess_fleet(hopeless).enlarge(hopeless) is hopeless
+
+
+def test_a_quick_packing_into_equal_vehicles_is_within_the_fleet():
+    """There is none if it needs more vehicles, or if a demand exceeds one."""
+    enough = instance([3, 3], 4, 2)
+    assert pack_quickly(enough, Deadline()).check(enough) == []
+    assert pack_quickly(instance([3, 3], 4, 1), Deadline()) is None
+    assert pack_quickly(instance([5], 4, 1), Deadline()) is None
