@@ -129,7 +129,7 @@ def test_the_bound_ends_with_the_deadline_of_the_call(square, yields, monkeypatc
 def test_the_search_leaves_most_of_the_time_to_the_bound(
     make_instance, yields, monkeypatch, n
 ):
-    """It has a fifth at most, and less if there are few customers."""
+    """It has a tenth at most, and less if there are few customers."""
     yields((1.0, False))
     monkeypatch.setattr(time, "perf_counter", lambda: 100.0)
     left = []
@@ -140,7 +140,7 @@ def test_the_search_leaves_most_of_the_time_to_the_bound(
 
     ff.solve(make_instance(n=n, capacity=5 * n), 10, search=search, prove=True)
     ff.solve(make_instance(n=n, capacity=5 * n), 10, search=search)
-    assert left == [pytest.approx(0.058 if n == 20 else 2), pytest.approx(10)]
+    assert left == [pytest.approx(0.058 if n == 20 else 1), pytest.approx(10)]
 
 
 def test_stop_returns_the_plan_without_a_bound(square):

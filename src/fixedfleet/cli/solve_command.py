@@ -71,7 +71,7 @@ def add_command(commands: Commands) -> None:
         "--prove",
         action="store_true",
         help="compute how far the plan is from the best possible one; the search has a "
-        "fifth of the time at most, the lower bound the rest",
+        "tenth of the time at most, the lower bound the rest",
     )
     add(
         "--locked",

@@ -189,7 +189,7 @@ class PlanOptions(InstanceOptions):
     prove: bool = Field(
         False,
         description="compute how far the plan is from the best possible one; the "
-        "search has a fifth of the time at most, the lower bound the rest",
+        "search has a tenth of the time at most, the lower bound the rest",
     )
     wait: float | None = Field(
         None,

@@ -54,7 +54,7 @@ _VERDICT_SHARE = 0.5
 _SMALLEST_SHARE = 0.05
 # If a lower bound is computed after the search, the search has at most _SEARCH_SHARE of
 # the time, and at most _SEARCH_SECONDS + _SEARCH_GROWTH * N^4 seconds for N customers.
-_SEARCH_SHARE = 0.2
+_SEARCH_SHARE = 0.1
 _SEARCH_SECONDS, _SEARCH_GROWTH = 0.05, 5e-8
 
 
@@ -114,7 +114,7 @@ def solve(
         customers are planned for the other vehicles, and the verdict is about these.
     prove
         Whether to compute how far the plan is from the best possible one, see
-        :attr:`Result.proof`. The search then has a fifth of the time at most; the rest
+        :attr:`Result.proof`. The search then has a tenth of the time at most; the rest
         is for the lower bound, which may also find better plans.
     cores
         Maximum number of cores to use. Default: all that this process may use.
