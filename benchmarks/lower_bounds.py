@@ -41,10 +41,9 @@ ten of CVRPLIB's set A. `results/lower-bounds.jsonl` has a row of each instance.
 ## Everything included
 
 `solve(instance, seconds, prove=True, cores=1)`: the time limit is wall time, and the
-search for the plan is part of it. Seeds 9931 and 9932, commit 9874c1f; two processes
-at a time.
+search for the plan is part of it. Seed 9951, commit 266dca3; two processes at a time.
 
-    python benchmarks/lower_bounds.py --whole --seed 9931 --sizes 50 --seconds 10
+    python benchmarks/lower_bounds.py --whole --seed 9951 --sizes 50 --seconds 10
 
 {whole}
 
