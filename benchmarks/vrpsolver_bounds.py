@@ -43,7 +43,7 @@ def bound(task, seconds):
     length = task["length"]
     if model.solution.is_defined():
         length = min(length, model.solution.value)
-    gap = 100 * max(0.0, 1 - model.statistics.best_lb / length)
+    gap = 100 * max(0.0, length / model.statistics.best_lb - 1)
     return round(gap, 4), gap < 1e-3
 
 
