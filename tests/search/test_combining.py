@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet.search.combining import _groups_of_linked, measure_tours
 from fixedfleet.search.combining import combine as combine_measured
-from fixedfleet.search.combining import measure_tours
 
 # Four pairs of customers, far from each other; the two of a pair are neighbours.
 PAIRS = [(9, 1), (9, -1), (-9, 1), (-9, -1), (1, 9), (-1, 9), (1, -9), (-1, -9)]
@@ -90,6 +90,25 @@ def test_plans_must_serve_the_same_customers():
     """What only one of them serves could be lost."""
     with pytest.raises(ValueError, match="serve different customers"):
         combine(compass(), ff.Plan([[1, 2]]), ff.Plan([[1, 3]]))
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_a_chain_of_tours_is_one_group(order):
+    """Tours that have no customer in common may be linked by others."""
+    one, other = np.array([0, 1, 1, 2, 2, 3, 4]), np.array([5, 5, 6, 6, 7, 7, 8])
+    groups = _groups_of_linked(one[order], other[order], 10)
+    assert groups.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 1, 2]
+
+
+def test_a_vehicle_that_one_group_frees_serves_another():
+    """The first four save more, but need one more of all five vehicles."""
+    points = [(9, 1), (9, -1), (-9, 1), (-9, -1), (0, 1), (0, 2), (0, -1), (0, -2)]
+    instance = ff.Instance(
+        depot=(0, 0), customers=points, demands=[1] * 8, capacity=9, vehicles=5
+    )
+    one = ff.Plan([[1, 4], [2, 3], [5], [6], [7, 8]])
+    other = ff.Plan([[1, 2], [3], [4], [5, 6], [7, 8]])
+    assert sorted(combine(instance, one, other).tours) == sorted(other.tours)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,8 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from fixedfleet.plan import Plan
 
@@ -64,8 +62,8 @@ def combine(
 
     Both plans must serve the same customers. A group with more than half of the
     customers is not taken, because that would be to take ``other`` itself. If taking
-    all groups would need too many vehicles, those that save most are taken. If no group
-    is taken, the result is ``one`` itself.
+    all groups would need too many vehicles, those that save most are taken, after those
+    that need no further vehicle. If no group is taken, the result is ``one`` itself.
     """
     served = one.tour_of >= 0
     if not np.array_equal(served, other.tour_of >= 0):
@@ -73,8 +71,8 @@ def combine(
     count = len(one.lengths)
     links = one.tour_of[served], count + other.tour_of[served]
     size = count + len(other.lengths)
-    graph = coo_array((np.ones(len(links[0]), dtype=bool), links), shape=(size, size))
-    groups, group_of = connected_components(graph, directed=False)
+    group_of = _groups_of_linked(*links, size)
+    groups = int(group_of.max()) + 1
     costs = np.append(one.lengths + vehicle_cost, -other.lengths - vehicle_cost)
     saved = np.bincount(group_of, costs, groups)
     customers = np.bincount(group_of[links[0]], minlength=groups)
@@ -84,9 +82,9 @@ def combine(
     # The same tours in another order may have a length that differs by rounding.
     least = 1e-12 * one.lengths.sum()
     vehicles, taken = count, np.zeros(groups, dtype=bool)
-    for group in np.argsort(-saved, kind="stable").tolist():
+    for group in np.lexsort((-saved, more > 0)).tolist():
         if saved[group] <= least:
-            break
+            continue
         fits = vehicles + more[group] <= instance.vehicles
         if fits and customers[group] <= _LARGEST_SHARE * instance.num_customers:
             taken[group] = True
@@ -99,6 +97,25 @@ def combine(
         if taken[group_of[place]] == (place >= count)
     ]
     return measure_tours(instance, Plan(tours))
+
+
+def _groups_of_linked(
+    one: NDArray[np.int64], other: NDArray[np.int64], size: int
+) -> NDArray[np.int64]:
+    """
+    Return the group of each tour, numbered from 0: linked tours have the same group.
+
+    Each customer links a tour of ``one`` with a tour of ``other``. There are ``size``
+    tours. SciPy does the same, but it takes a tenth of a second to import.
+    """
+    group, before = np.arange(size), np.empty(0, dtype=np.int64)
+    while not np.array_equal(group, before):
+        before = group.copy()
+        least = np.minimum(group[one], group[other])
+        np.minimum.at(group, one, least)
+        np.minimum.at(group, other, least)
+        group = group[group]
+    return np.unique(group, return_inverse=True)[1]
 
 
 def _tour_of(instance: Instance, plan: Plan) -> NDArray[np.int64]:
