@@ -60,6 +60,15 @@ def test_parts_have_no_tour_in_common_and_are_not_in_vain(tours):
             assert not tours.replace(part, part.plan)
 
 
+def test_a_search_in_vain_changes_nothing(tours):
+    """Not even the order of the tours, on which the names of the vehicles depend."""
+    before = tours.plan()
+    part = tours.draw(30, set())
+    assert part is not None
+    tours.replace(part, part.plan)
+    assert tours.plan() == before
+
+
 def line_of(*lengths, vehicles=None, seed=1):
     """A plan of tours on a line, each with so many customers; the last is far away."""
     numbers = iter(range(1, sum(lengths) + 1))

@@ -84,6 +84,17 @@ def test_only_better_plans_are_yielded(cross):
     assert list(search_side_by_side(search, task_of(cross))) == [SHORTEST]
 
 
+def test_of_equal_plans_of_a_search_the_last_is_better(cross):
+    """Otherwise it would depend on the clock which one of them is reported first."""
+    other = ff.Plan(reversed(SHORTEST.tours))
+
+    def search(task):
+        yield SHORTEST
+        yield other
+
+    assert list(search_side_by_side(search, task_of(cross), 1)) == [SHORTEST, other]
+
+
 def test_after_the_time_limit_the_best_of_the_last_plans_is_yielded(cross):
     """No search is cut off by another one that ends a moment earlier."""
     over = threading.Event()

@@ -62,6 +62,8 @@ class DividedPlan:
         # being searched.
         self._tours: dict[int, Tour] = {tour[0]: tour for tour in plan.tours if tour}
         self._searched: dict[int, Tour] = {}
+        stops = (stop for tour in plan.tours for stop in tour)
+        self._place = {stop: place for place, stop in enumerate(stops)}
         self._spare = instance.vehicles - len(self._tours)
         # The number of the last part that contained each customer, and the tour of each
         # customer. The customers of a tour were in the same part, so its first one
@@ -76,8 +78,13 @@ class DividedPlan:
         return [*self._tours.values(), *self._searched.values()]
 
     def plan(self) -> Plan:
-        """Return the present tours as a plan."""
-        return Plan(self.tours)
+        """
+        Return the present tours as a plan.
+
+        Their order is that of their first customers in the initial plan. So it does not
+        depend on the order in which parts were searched.
+        """
+        return Plan(sorted(self.tours, key=lambda tour: self._place[tour[0]]))
 
     def divide(self, count: int) -> list[Part]:
         """

@@ -11,8 +11,8 @@ goes on from the plan that it gets back::
 
 The best of all plans is combined with the others, see
 :mod:`fixedfleet.search.combining`. The search that found it and the searches whose
-plans are in the worse half go on from the result. The others keep their own plans, so
-that the searches do not all become the same.
+plans are in the worse half go on from the result: of two searches, both. The others
+keep their own plans, so that the searches do not all become the same.
 """
 
 from __future__ import annotations
@@ -144,10 +144,10 @@ def _better_plans(
     """
     Yield each plan of the threads that is better than all before, until all have ended.
 
-    Of equal plans, that of the search with the smallest number is better. ``running``
-    is the number of threads. After the time limit, only the best of the remaining plans
-    is yielded. If the search is stopped, threads that do not end soon are not waited
-    for.
+    Of equal plans, that of the search with the smallest number is better, and of one
+    search the last. ``running`` is the number of threads. After the time limit, only
+    the best of the remaining plans is yielded. If the search is stopped, threads that
+    do not end soon are not waited for.
     """
     stop = task.deadline.stop
     least = rank(task.instance, task.initial_plan, task.vehicle_cost), -1
@@ -164,7 +164,7 @@ def _better_plans(
             raise one.found
         if one.found is None:
             running -= 1
-        elif (value := _value(task, one.found, one.number)) < least:
+        elif (value := _value(task, one.found, one.number)) <= least:
             least = value
             if one.found != best:
                 best = last = one.found
@@ -320,7 +320,7 @@ class Exchange:
         search ``number``.
         """
         plans = self._plans[other]
-        ahead = self._times[other] > self._times[number] and len(plans) > 1
+        ahead = self._times[other] > self._times[number]
         return plans[-2] if self._by_calls and ahead else plans[-1]
 
     def _choose(self, own: _HandedIn, plans: list[_HandedIn]) -> Plan:
