@@ -33,7 +33,7 @@ from fixedfleet.search.decomposition import (
     _whole_settings,
     part_population,
 )
-from fixedfleet.search.ruin_recreate import RuinRecreateParameters
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 
 @pytest.fixture(scope="module")
@@ -300,12 +300,20 @@ def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
 @pytest.mark.parametrize(
     "tours", [[range(1, 241)], [range(2, 241)], [range(3, 241), [1]]]
 )
-def test_a_plan_that_has_no_parts_is_annealed_as_a_whole(instance, tours):
-    """On several cores, too, a plan may be one tour, or leave customers unserved."""
+def test_a_plan_that_has_no_parts_is_annealed_as_a_whole(monkeypatch, instance, tours):
+    """By both cores: a plan may be one tour, or leave customers unserved."""
+    seeds = []
+
+    def anneal(task, parameters):
+        seeds.append(task.seed)
+        return (yield from ruin_recreate(task, parameters))
+
+    monkeypatch.setattr(decomposition, "ruin_recreate", anneal)
     instance = replace(instance, capacity=int(instance.demands.sum()), vehicles=2)
     plan = ff.Plan(tours)
     task = SearchTask(instance, plan, Deadline(60, iterations=500), cores=2)
     found = list(decomposition._anneal_again(task, 1.0, MANY))[-1]
+    assert len(set(seeds)) == 2
     assert not found.unserved(instance)
     assert found.length(instance) < plan.length(instance)
 
@@ -351,6 +359,32 @@ def test_the_plan_of_the_last_exchange_is_yielded(monkeypatch, instance, packing
     )
     search = decomposition._search_in_cycles(task, None, DecompositionParameters())
     assert list(search)[-1] == combined
+
+
+def test_parts_of_the_plan_of_another_search_are_small_again(
+    monkeypatch, instance, packing
+):
+    """They have grown because none of the previous plan's was left to be searched."""
+    sizes, adopted = [], []
+    other = improve(instance, packing, search="ruin_recreate", iterations=999).plan
+
+    def search_part(part, *_, **__):
+        sizes.append(len(part.customers))
+        return part.plan
+
+    def exchange(_plan):
+        adopted.append(len(sizes))
+        return other
+
+    monkeypatch.setattr(decomposition, "search_part", search_part)
+    brief = DecompositionParameters(exchange_parts=10**9)
+    task = SearchTask(
+        instance, packing, Deadline(60, iterations=10**8), exchange=exchange
+    )
+    list(decomposition._search_parts(task, brief))
+    assert len(adopted) == 2
+    assert sizes[adopted[0] - 1] > 200
+    assert sizes[adopted[0]] < 120
 
 
 @pytest.mark.parametrize("searched_by", ["anneal", "search_part"])

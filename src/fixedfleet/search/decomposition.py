@@ -8,7 +8,7 @@ HGS-CVRP is best with about a hundred customers. The tours that it finds for a p
 replace the previous ones. The next cycle begins from the best plan at a temperature
 that is lower than that of the first cycle, so that much of the plan is kept.
 
-Several cores search several plans at the same time, and exchange them after each cycle.
+Several cores search several plans at the same time, and exchange them now and then.
 If there are many customers, more than one core searches the same plan: each core has a
 part of its own, and the parts have no tour in common. The searches run in threads,
 because they all release Python's lock.
@@ -319,8 +319,8 @@ def _anneal_again(
     """
     Anneal a plan again from a higher temperature.
 
-    This is a generator that yields plans and returns the last one, which may be longer
-    than the given plan. It ends when a share of the time limit is used.
+    This is a generator that yields plans and returns one, which may be longer than the
+    given plan. It ends when a share of the time limit is used.
     """
     instance, plan = task.instance, task.initial_plan
     settings = _whole_settings(instance, parameters)
@@ -337,6 +337,9 @@ def _anneal_again(
     # A part has at least two tours. Unserved customers are in no part.
     if task.cores > 1 and len(plan.tours) > 1 and not plan.unserved(instance):
         return (yield from _anneal_parts(task, settings, parameters))
+    if task.cores > 1:
+        search: Search = partial(ruin_recreate, parameters=settings)
+        return (yield from run_step(partial(search_side_by_side, search), task))
     return (yield from ruin_recreate(task, settings))
 
 
@@ -540,7 +543,7 @@ def _search_parts(
     seconds = min(seconds, parameters.max_part_seconds)
     iterations = deadline.iterations
     in_vain: set[frozenset[tuple[int, ...]]] = set()
-    pace, changed, drawn = ReportPace(deadline), False, 0
+    pace, changed, drawn, adopted = ReportPace(deadline), False, 0, 0
     exchange = deadline.within(parameters.exchange_seconds)
 
     def exchange_is_due() -> bool:
@@ -592,7 +595,9 @@ def _search_parts(
         due, known = exchange_is_due(), plan
         plan = yield from exchanged(task, plan)
         if plan != known:
-            tours = DividedPlan(task.instance, plan, task.seed + drawn)
+            adopted += 1
+            tours = DividedPlan(task.instance, plan, task.seed + adopted)
+            size = _part_size(n, len(tours.tours), parameters)
         elif not due:
             break
         drawn, exchange = 0, deadline.within(parameters.exchange_seconds)

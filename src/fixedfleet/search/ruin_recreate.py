@@ -171,7 +171,7 @@ def ruin_recreate(
     value = reported = _best_value(state)
     pace = ReportPace(deadline)
     for count, used in _chunks(deadline, seconds, most):
-        if used >= next_exchange:
+        if used >= next_exchange and not task.is_alone:
             next_exchange = used + pause
             current = _current_plan(state, instance)
             other = task.exchange(current)
