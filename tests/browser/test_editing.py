@@ -214,19 +214,23 @@ EDITOR = """
 LATE = """async () => {
   EDITOR
   let answer;
-  window.fetch = () => new Promise((arrived) => { answer = arrived; });
+  const asked = [];
+  window.fetch = (path, {body}) => {
+    asked.push(path, body ? JSON.parse(body).revision : null);
+    return new Promise((arrived) => { answer = arrived; });
+  };
   editor.listen({onChange() {}, onSaved() {}, onConflict() {}, onError() {}});
   open(plan("Monday"));
   const kept = editor.keepMine();
-  editor.close();
-  answer(new Response('{"edited": null}'));
+  open(plan("Tuesday"));
+  answer(new Response('{"edited": {"revision": 5}}'));
   await kept;
-  return editor.wouldLose();
+  return [editor.wouldLose(), ...asked, editor.lockedTours().length];
 }"""
 
 
 def test_a_conflict_is_over_when_its_plan_is_left(four):
-    """Its question is hidden, and an answer that comes later changes no other plan."""
+    """Its question is hidden. Tours to be kept are kept, and no other plan changes."""
     conflict = {"status": 409, "json": {"error": "changed", "where": "revision"}}
     four.page.route("**/plans/*/tours", lambda route: route.fulfill(**conflict))
     four.page.click(f'[aria-label="Move {stops(four, 1)[0]}"]')
@@ -235,7 +239,8 @@ def test_a_conflict_is_over_when_its_plan_is_left(four):
     four.see("#conflict").to_be_visible()
     four.choose(FOUR)
     four.see("#conflict[hidden]").to_have_count(1)
-    assert four.page.evaluate(LATE.replace("EDITOR", EDITOR)) is False
+    late = four.page.evaluate(LATE.replace("EDITOR", EDITOR))
+    assert late == [True, "plans/Monday", None, "plans/Monday/tours", 5, 0]
 
 
 def test_a_change_is_sent_again_after_a_fault_of_the_server(four):
@@ -323,10 +328,12 @@ PLANS = """async () => {
     editor.listen({onChange() {}, onSaved, onConflict() {}, onError() {}});
     change("Tuesday");
   });
+  const told = document.getElementById("earlier-error");
   await soon((done) => {
-    const look = () => (editor.wouldLose() ? setTimeout(look, 10) : done());
+    const look = () => (told.textContent ? done() : setTimeout(look, 10));
     look();
   });
+  seen.whenRefused = editor.wouldLose();
   return seen;
 }"""
 
@@ -334,9 +341,10 @@ PLANS = """async () => {
 def test_a_plan_that_cannot_be_saved_is_not_forgotten_for_another(reader):
     """Its change would be lost while another plan is saved; a refusal is told."""
     seen = reader.page.evaluate(PLANS.replace("EDITOR", EDITOR))
-    assert seen == {"whileOneFails": True}
+    assert seen == {"whileOneFails": True, "whenRefused": True}
     told = "Monday: Somebody else has changed this plan meanwhile."
     reader.see("#earlier-error").to_have_text(told)
+    reader.see("#earlier-error").to_be_visible()
 
 
 OPENED_AGAIN = """async () => {
@@ -374,6 +382,74 @@ def test_a_change_that_is_not_saved_yet_is_shown_when_its_plan_is_opened_again(r
     seen = reader.page.evaluate(OPENED_AGAIN.replace("EDITOR", EDITOR))
     sent, saved, other = [1, True], [1, False], [0, True]
     assert seen == ["shown", *sent, *other, "shown", *sent, *saved, 0, False]
+
+
+CONFLICT = """async () => {
+  EDITOR
+  const seen = [];
+  const note = () => seen.push(editor.lockedTours().length, editor.wouldLose());
+  const answers = [
+    [409, {error: "changed", where: "revision"}],
+    [200, {edited: {revision: 7}}],
+    [200, {revision: 8}],
+  ];
+  window.fetch = async (_path, {body}) => {
+    if (body) seen.push(JSON.parse(body).revision);
+    const [status, answer] = answers.shift();
+    return new Response(JSON.stringify(answer), {status});
+  };
+  const monday = plan("Monday");
+  const told = (name, act) => soon((heard) => {
+    const report = {onSaved() {}, onConflict() {}, onError() {}, [name]: heard};
+    editor.listen({onChange() {}, ...report});
+    act();
+  });
+  await told("onConflict", () => {
+    open(monday);
+    editor.toggleLock(0);
+  });
+  open(plan("Tuesday"));
+  note();
+  await told("onConflict", () => open(monday));
+  note();
+  seen.push(await editor.isOutdated());
+  await told("onSaved", editor.keepMine);
+  note();
+  return seen;
+}"""
+
+
+def test_a_conflict_is_asked_about_again_when_its_plan_is_opened_again(reader):
+    """The user's tours are kept, and the page is not left, until this is decided."""
+    seen = reader.page.evaluate(CONFLICT.replace("EDITOR", EDITOR))
+    refused, other, again, saved = [0], [0, True], [1, True], [7, 1, False]
+    assert seen == [*refused, *other, *again, True, *saved]
+
+
+LOST_ANSWER = """async () => {
+  EDITOR
+  const sent = [];
+  window.fetch = async (_path, {body}) => {
+    const {revision, locked} = JSON.parse(body);
+    sent.push([revision, locked.length]);
+    if (sent.length === 1) throw new TypeError("the answer is lost");
+    return new Response(JSON.stringify({revision: revision + 1}));
+  };
+  const told = (name, act) => soon((heard) => {
+    const report = {onSaved() {}, onConflict() {}, onError() {}, [name]: heard};
+    editor.listen({onChange() {}, ...report});
+    act();
+  });
+  await told("onError", () => change("Monday"));
+  await told("onSaved", () => editor.toggleLock(0));
+  return sent;
+}"""
+
+
+def test_a_change_without_an_answer_is_sent_again_before_a_newer_one(reader):
+    """The server may have stored it; it would think that somebody else had done so."""
+    sent = reader.page.evaluate(LOST_ANSWER.replace("EDITOR", EDITOR))
+    assert sent == [[0, 1], [0, 1], [1, 0]]
 
 
 def test_who_is_taken_out_stays_out_until_added(four):

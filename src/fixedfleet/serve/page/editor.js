@@ -2,7 +2,7 @@
 // The server measures the changed tours and stores them.
 
 import { ask, planPath } from "./api.js";
-import { warn } from "./elements.js";
+import { byId, show, warn } from "./elements.js";
 import { currentTours, sameTours, takenOut, toursOf } from "./instance.js";
 import { t } from "./language.js";
 import { count } from "./numbers.js";
@@ -54,7 +54,12 @@ let out = []; // customers that the dispatcher took out of all tours
 let vehicleNames = [];
 let [past, future] = [[], []];
 let saving = false;
-const unsaved = new Map(); // plan → its newest {tours, out}, until the server has answered
+// Plan → its newest {tours, out}, until the server has stored them. They have isRefused if
+// somebody else has changed the plan and the user has not decided yet.
+const unsaved = new Map();
+// Plan → what was sent without an answer. The server may have stored it, so it is sent again
+// before anything newer: otherwise it would be taken for a change by somebody else.
+const unanswered = new Map();
 let report; // see listen
 
 /*
@@ -69,7 +74,8 @@ export function listen({ onChange, onSaved, onError, onConflict }) {
 
 /*
  * Begin to edit the tours of a finished plan, as found on the server. If the user has changed them
- * and the server has not stored that yet, edit the changed tours, and call onChange with them.
+ * and the server has not stored that yet, edit the changed tours, and call onChange with them. If
+ * it has not because somebody else has changed the plan, call onConflict, too.
  * names has the names of all vehicles.
  */
 export function open(finished, found, names) {
@@ -80,6 +86,7 @@ export function open(finished, found, names) {
   if (!isUnsaved()) return;
   ({ tours, out } = unsaved.get(plan));
   report.onChange(tours);
+  if (isRefused()) report.onConflict();
 }
 
 const keptOf = ({ stops, name, locked, type }) => ({ stops, name, locked, type });
@@ -101,6 +108,7 @@ export function close() {
 
 export const isOpen = () => plan !== null;
 export const isUnsaved = () => unsaved.has(plan);
+const isRefused = () => unsaved.get(plan)?.isRefused === true;
 export const canUndo = () => past.length > 0;
 export const canRedo = () => future.length > 0;
 export const lockedTours = () => tours.filter((tour) => tour.locked);
@@ -196,10 +204,10 @@ export function restore() {
  * reached, the answer is false.
  */
 export async function isOutdated() {
-  if (!plan || saving) return false;
+  if (!plan || isUnsaved()) return isRefused();
   const asked = plan;
   const now = await ask(planPath(asked.id)).catch(() => asked);
-  const changed = asked === plan && !saving && revisionOf(now) !== revisionOf(asked);
+  const changed = asked === plan && !isUnsaved() && revisionOf(now) !== revisionOf(asked);
   if (changed) report.onConflict();
   return changed;
 }
@@ -207,14 +215,22 @@ export async function isOutdated() {
 /* Return the plan as somebody else has changed it; null if it is no longer edited. */
 export async function theirs() {
   const asked = plan;
-  asked.edited = (await ask(planPath(asked.id))).edited;
+  await askAgain(asked);
   unsaved.delete(asked);
   return asked === plan ? asked : null;
 }
 
 /* Replace the tours that somebody else has changed by the tours of this page. */
 export async function keepMine() {
-  if (await theirs()) set({ tours, out });
+  const [asked, mine] = [plan, { tours, out }];
+  await askAgain(asked);
+  if (asked === plan) set({ tours, out });
+  else store(asked, mine);
+}
+
+async function askAgain(asked) {
+  asked.edited = (await ask(planPath(asked.id))).edited;
+  unanswered.delete(asked);
 }
 
 function step(from, to) {
@@ -231,7 +247,11 @@ function change(changed, without) {
 function set(changed) {
   ({ tours, out } = changed);
   report.onChange(tours);
-  unsaved.set(plan, { tours, out });
+  store(plan, { tours, out });
+}
+
+function store(edited, changed) {
+  unsaved.set(edited, changed);
   if (!saving) save();
 }
 
@@ -240,14 +260,16 @@ export function wouldLose() {
   return unsaved.size > 0;
 }
 
-// Send one request at a time, and only the newest tours of each plan. A plan is saved also when
-// it is no longer edited.
+// Send one request at a time, and of each plan only the newest tours and what has no answer. A
+// plan is saved also when it is no longer edited.
 async function save() {
   saving = true;
-  while (unsaved.size > 0) {
-    const [edited, newest] = unsaved.entries().next().value;
-    const { tours: wanted, out: without } = newest;
-    const isNewest = () => unsaved.get(edited) === newest;
+  const next = () => [...unsaved].find(([, newest]) => !newest.isRefused);
+  for (let waiting = next(); waiting; waiting = next()) {
+    const [edited, newest] = waiting;
+    const sent = unanswered.get(edited) ?? newest;
+    const { tours: wanted, out: without } = sent;
+    const isNewest = () => unsaved.get(edited) === sent;
     const json = {
       tours: wanted.map((tour) => tour.stops),
       locked: wanted.flatMap((tour, i) => (tour.locked ? [i + 1] : [])),
@@ -258,24 +280,32 @@ async function save() {
     };
     try {
       edited.edited = await ask(`${planPath(edited.id)}/tours`, { method: "PUT", json });
+      unanswered.delete(edited);
       if (!isNewest()) continue;
       unsaved.delete(edited);
       if (edited === plan) report.onSaved(edited.edited);
     } catch (error) {
       // The server refuses what is wrong. What it could not do now is sent again.
-      const again = error.status === 0 || error.status >= 500;
-      if (!again && isNewest()) unsaved.delete(edited);
-      if (edited !== plan) {
-        if (!again) tellLost(edited, error);
-      } else if (error.field === "revision") {
-        report.onConflict();
-      } else {
-        report.onError(error);
+      if (error.status === 0 || error.status >= 500) {
+        if (unsaved.has(edited)) unanswered.set(edited, sent);
+        if (edited === plan) report.onError(error);
+        await postpone(edited);
+        continue;
       }
-      if (again) await postpone(edited);
+      unanswered.delete(edited);
+      if (isNewest()) refuse(edited, error); // else the newest tours have an answer of their own
     }
   }
   saving = false;
+}
+
+// The server has refused the newest tours of a plan. They are kept if the user can decide.
+function refuse(edited, error) {
+  if (error.field === "revision") unsaved.get(edited).isRefused = true;
+  else unsaved.delete(edited);
+  if (edited !== plan) tellLost(edited, error);
+  else if (isRefused()) report.onConflict();
+  else report.onError(error);
 }
 
 // Wait a moment. Then all other plans are saved before this one.
@@ -290,5 +320,6 @@ function tellLost({ instance }, { field, message }) {
   const name = instance.name || count(instance.demands.length, "customer");
   const isTheirs = field === "revision";
   const why = isTheirs ? t`Somebody else has changed this plan meanwhile.` : message;
+  show(byId("earlier"), true);
   warn("earlier-error", `${name}: ${why}`);
 }
