@@ -68,9 +68,9 @@ class PlanJob:
     A plan that waits for a worker or is being made.
 
     Not thread-safe: use it from the event loop only. (A thread may make the document of
-    a copy.) On every change, ``next_change`` is set and replaced by another event. A
-    task that follows the job first takes this event, then looks at the job, then waits
-    for the event. So it misses no change.
+    a job that does not change meanwhile.) On every change, ``next_change`` is set and
+    replaced by another event. A task that follows the job first takes this event, then
+    looks at the job, then waits for the event. So it misses no change.
     """
 
     id: str
@@ -305,12 +305,16 @@ class PlanQueue:
 
     async def finish(self, job: PlanJob, outcome: Outcome) -> None:
         """Store the outcome of a job, and only then wake the tasks that follow it."""
-        document = await asyncio.to_thread(job.document, outcome)
         cost = None if outcome.result is None else outcome.result.cost
+
+        # One call, so that a plan is also stored if the server is stopped meanwhile.
+        def store(ended: Outcome) -> str:
+            document = job.document(ended)
+            self._store.finish(job.id, ended.status, cost, document)
+            return document
+
         try:
-            await self._write(
-                self._store.finish, job.id, outcome.status, cost, document
-            )
+            document = await self._write(store, outcome)
         except sqlite3.Error as error:
             _log.exception("plan %s could not be stored", job.id)
             outcome = Outcome("failed", error=f"the plan could not be stored: {error}")
