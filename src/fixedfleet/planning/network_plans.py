@@ -81,7 +81,7 @@ def plan_by_network(
     model: str = DEFAULT_MODEL,
     *,
     device: str = "cpu",
-    decoding: str = "membership",
+    decoding: str | PlanDecoder = "membership",
     repair: RepairOptions | None = None,
     symmetries: int = 1,
     passes: int = 0,
@@ -133,7 +133,7 @@ def plan_by_network(
     if many and find_spec("triton"):
         network.fuse()
     light = network.factored and decoding == "membership"
-    load_decoding(decoding, device)
+    load_decoding(decoding if isinstance(decoding, str) else "membership", device)
     clock = _Clock(device)
     left = np.zeros((2, len(instances)), dtype=np.int64)
     parts = []
