@@ -390,7 +390,7 @@ def warn_of_ignored_cost(search: str | Search, vehicle_cost: float) -> None:
     abilities = SEARCHES.abilities(search)
     if vehicle_cost and abilities.outside and not abilities.vehicle_cost:
         _log.warning(
-            "the search %s ignores the vehicle cost: it minimises the length only",
+            "the search %s ignores the vehicle cost",
             name_of(search),
         )
 
