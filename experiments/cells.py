@@ -72,7 +72,8 @@ def measured_cells(
 
     All rows of a cell come from one file: the one with most instances, then with most
     rows, or the first of several such files. A table by version has one cell per
-    version of fixedfleet.
+    version of fixedfleet, from the first file that has rows of this version: one's own
+    rows come before those that are kept.
     """
     cells: list[Cell] = []
     missing: list[Line] = []
@@ -92,7 +93,9 @@ def measured_cells(
                     if row.time_limit == (limit if method.limits else None)
                 ]
                 for label, part in _by_version(table, line, rows).items():
-                    if _extent(part) > _extent(found.get(label, [])):
+                    known = found.get(label, [])
+                    larger = _extent(part) > _extent(known)
+                    if not known or (larger and not table.by_version):
                         found[label] = part
             for label, source in sorted(found.items()):
                 # The order of rows differs from file to file, and it changes sums of

@@ -68,12 +68,17 @@ def page() -> str:
         row.instance: row.length
         for part in rows.values()
         for row in part
-        if row.details["is_optimal"] and row.length is not None
+        if _is_proven(row) and row.length is not None
     }
     return (
         f"{_BEGIN}{_proofs(rows)}{_REFERENCE}{_references(lengths)}"
         f"{_METHODS}{_gaps(lengths)}{_END}"
     )
+
+
+def _is_proven(row: Row) -> bool:
+    """Return whether the plan of a row is proven; one without a bound is not."""
+    return bool(row.details.get("is_optimal"))
 
 
 def _proofs(rows: Mapping[str, Sequence[Row]]) -> str:
@@ -83,12 +88,14 @@ def _proofs(rows: Mapping[str, Sequence[Row]]) -> str:
         gaps = [
             100 * (row.length / row.details["lower_bound"] - 1)
             for row in part
-            if row.length is not None and not row.details["is_optimal"]
+            if row.length is not None
+            and not _is_proven(row)
+            and "lower_bound" in row.details
         ]
         body.append(
             [
                 name.upper(), f"{_SIZES[name]:,}", f"{len(part):,}",
-                f"{len(part) - len(gaps):,}",
+                f"{sum(map(_is_proven, part)):,}",
                 f"{sum(gaps) / len(gaps):.2f} %" if gaps else NOTHING,
                 f"{max(gaps):.2f} %" if gaps else NOTHING,
             ]
