@@ -84,7 +84,8 @@ class DividedPlan:
         Their order is that of their first customers in the initial plan. So it does not
         depend on the order in which parts were searched.
         """
-        return Plan(sorted(self.tours, key=lambda tour: self._place[tour[0]]))
+        tours = sorted(self.tours, key=lambda tour: self._place[tour[0]])
+        return Plan(tours)
 
     def divide(self, count: int) -> list[Part]:
         """
