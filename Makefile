@@ -84,8 +84,8 @@ $(COMPILED): $(TEST_READY) $(KERNELS)
 	find src -name '*.nbi' -delete
 	for start in savings network; do $(BIN)/fixedfleet solve examples/leipzig_parcels.csv \
 		--start $$start --time-limit 0.1 > /dev/null || exit 1; done
-	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_day_kernel, load_kernel; \
-		load_kernel(True); load_day_kernel()"
+	$(BIN)/python -c "from fixedfleet.search.ruin_recreate import load_day_kernel, load_regions; \
+		load_regions(False); load_regions(True); load_day_kernel()"
 	$(BIN)/python -c "from fixedfleet.bound.proving import load_kernels; load_kernels()"
 	$(BIN)/python -m pytest --quiet -k "test_edges or test_settling or test_training_data"
 	touch $@

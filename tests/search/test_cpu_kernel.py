@@ -11,6 +11,7 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.search import cpu_arrays as arrays
 from fixedfleet.search import cpu_kernel, drop_excess
+from fixedfleet.search.regions import Regions
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, _best_plan
 
 
@@ -107,18 +108,31 @@ def _distances(request):
 
 
 @pytest.mark.usefixtures("_distances")
-@given(instances(), parameters, st.sampled_from((0.0, 1e6)), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
-def test_the_books_are_kept(instance, parameters, vehicle_cost, seed):
-    """Links, legs, loads, vehicles, absent customers and cost fit after every step."""
+@given(
+    instances(),
+    parameters,
+    st.sampled_from((0.0, 1e6)),
+    st.integers(0, 99),
+    st.integers(1, 3),
+)
+@settings(max_examples=120, deadline=None)
+def test_the_books_are_kept(instance, parameters, vehicle_cost, seed, cores):
+    """
+    Links, legs, loads, vehicles, absent customers and cost fit after every step.
+
+    So they do if several cores search, each in a region of the plan.
+    """
     problem = arrays.lay_out(instance, vehicle_cost, parameters)
     state = arrays.empty_state(instance, seed)
     order = np.random.default_rng(seed).permutation(instance.num_customers) + 1
-    start = drop_excess(instance, ff.Plan([order[::2], order[1::2]]))
+    start = drop_excess(instance, ff.Plan([order[k::4] for k in range(4)]))
+    advance = cpu_kernel.advance
+    if cores > 1:
+        advance = Regions(instance, seed, cores).advance
     arrays.put_plan(problem, state, start.to_routes(len(state.best)))
     check(instance, problem, state)
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):
-        cpu_kernel.advance(problem, state, iterations, temperature)
+        advance(problem, state, iterations, temperature)
         check(instance, problem, state)
     check_best(instance, problem, state)
 

@@ -24,6 +24,7 @@ from fixedfleet.search import (
     decomposition,
     improve,
     load_search,
+    regions,
     savings_kernel,
 )
 from fixedfleet.search.cpu_distances import uses_coordinates
@@ -266,15 +267,16 @@ def test_parts_that_become_one_tour_are_searched_as_a_whole(
 # ------------------------------------------------------------------- several cores
 
 MANY = DecompositionParameters(
-    min_customers=50, min_vehicles=4
+    region_customers=20, region_tours=2, min_customers=50, min_tours=4
 )  # so that two cores share a plan
+PARTS = replace(MANY, whole_share=1e-9, whole_seconds=0.0)  # hardly any annealing
 
 
 def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
     """Only the thread that called is asked; the others are told, and end."""
     begun, asking, never_told = [], set(), []
 
-    def anneal(part, deadline, *_):
+    def search_part(part, deadline, **_):
         begun.append(part)
         for _ in range(2000):
             if deadline.over():
@@ -287,8 +289,8 @@ def test_a_stop_reaches_all_threads(monkeypatch, instance, packing):
         asking.add(threading.current_thread())
         return len(begun) == 2  # in the middle of the first parts
 
-    monkeypatch.setattr(decomposition, "anneal", anneal)
-    search = partial(decomposition.decomposition, parameters=MANY)
+    monkeypatch.setattr(decomposition, "search_part", search_part)
+    search = partial(decomposition.decomposition, parameters=PARTS)
     found = improve(
         instance, packing, search=search, time_limit=10_000, stop=stop, cores=2
     )
@@ -335,16 +337,6 @@ def test_a_stop_does_not_wait_for_the_savings_plan(monkeypatch, instance, packin
     released.set()
 
 
-def test_with_iterations_no_plan_between_stages_is_yielded(
-    monkeypatch, instance, packing
-):
-    """When a plan would be shown depends on the time; the search may go on from it."""
-    monkeypatch.setattr(decomposition.ReportPace, "is_due", lambda _: True)
-    task = SearchTask(instance, packing, Deadline(60, iterations=1000), cores=2)
-    settings = _whole_settings(instance, MANY)
-    assert len(list(decomposition._anneal_parts(task, settings, MANY))) == 1
-
-
 def test_the_plan_of_the_last_exchange_is_yielded(monkeypatch, instance, packing):
     """A plan that was combined from those of all searches is never lost."""
 
@@ -387,11 +379,8 @@ def test_parts_of_the_plan_of_another_search_are_small_again(
     assert sizes[adopted[0]] < 120
 
 
-@pytest.mark.parametrize("searched_by", ["anneal", "search_part"])
-def test_parts_of_a_plan_are_searched_at_once(
-    monkeypatch, instance, packing, searched_by
-):
-    """Both searches have as many parts at a time as there are cores, none twice."""
+def test_parts_of_a_plan_are_searched_at_once(monkeypatch, instance, packing):
+    """There are as many parts at a time as there are cores, and no tour is in two."""
     together = threading.Barrier(2, timeout=10)
     searched, pairs = [], []
 
@@ -402,23 +391,24 @@ def test_parts_of_a_plan_are_searched_at_once(
         together.wait()
         return part.plan
 
-    monkeypatch.setattr(decomposition, searched_by, search_part)
+    monkeypatch.setattr(decomposition, "search_part", search_part)
     search = partial(
         decomposition.decomposition, parameters=replace(MANY, whole_share=0.2)
     )
     roomy = instance.with_vehicles(instance.vehicles + 4)  # for a savings plan
     improve(roomy, packing, search=search, iterations=50_000, cores=2)
-    assert len(pairs) == (25 if searched_by == "anneal" else 1)
+    assert len(pairs) == 1
     assert all(not first & second for first, second in pairs)
 
 
 @pytest.mark.parametrize(
     ("customers", "vehicles", "cores", "plans"),
     [
-        (240, 40, 4, 4),
-        (400, 60, 4, 2),
-        (999, 96, 9, 3),
-        (999, 43, 8, 8),
+        (240, 40, 4, 2),
+        (400, 60, 4, 1),
+        (999, 96, 16, 1),
+        (999, 43, 8, 1),
+        (999, 43, 16, 2),
         (999, 43, 1, 1),
         (3000, 400, 16, 1),
         (3000, 8, 9, 9),
@@ -428,7 +418,7 @@ def test_parts_of_a_plan_are_searched_at_once(
 def test_cores_share_a_plan_of_many_customers(
     monkeypatch, customers, vehicles, cores, plans
 ):
-    """A core has at least 200 customers and 24 tours; further ones search others."""
+    """A core has at least 70 customers and 5 tours; further ones search others."""
     counts = []
 
     def side_by_side(search, task, count):
@@ -442,6 +432,30 @@ def test_cores_share_a_plan_of_many_customers(
     task = SearchTask(instance, plan, Deadline(60), cores=cores)
     list(decomposition.decomposition(task))
     assert counts == [plans]
+
+
+@pytest.mark.parametrize(("cores", "copies"), [(1, []), (4, []), (8, [2])])
+def test_few_cores_search_the_same_copy_of_a_plan(
+    monkeypatch, instance, packing, cores, copies
+):
+    """A core has at least 50 customers and 4 tours here; further ones search copies."""
+    counts, together = [], []
+
+    def side_by_side(search, task, count):
+        counts.append(count)
+        yield task.initial_plan
+
+    def search_parts(task, parameters):
+        together.append(task.cores)
+        yield task.initial_plan
+        return task.initial_plan, 0
+
+    monkeypatch.setattr(decomposition, "search_side_by_side", side_by_side)
+    monkeypatch.setattr(decomposition, "_search_parts", search_parts)
+    task = SearchTask(instance, packing, Deadline(60, iterations=1000), cores=cores)
+    list(decomposition._search_cycle(task, False, None, MANY))
+    assert counts == copies
+    assert together == ([] if copies else [cores])
 
 
 def test_cores_share_the_savings_plan_if_no_plan_is_given(
@@ -474,7 +488,7 @@ def test_cores_share_the_savings_plan_if_no_plan_is_given(
 )
 def test_nothing_is_compiled_after_a_search_was_loaded(customers, metric):
     """All that a search needs is loaded by what is asked for, before the clock."""
-    modules = cpu_arrays, cpu_distances, cpu_ends, cpu_kernel, savings_kernel
+    modules = cpu_arrays, cpu_distances, cpu_ends, cpu_kernel, regions, savings_kernel
 
     def versions():
         return {
@@ -548,7 +562,9 @@ def test_searches_exchange_their_plans_after_each_cycle(monkeypatch, instance, p
         return plan, 0
 
     monkeypatch.setattr(decomposition, "_search_cycle", cycle)
-    improve(instance, packing, search="decomposition", iterations=20_000_000, cores=2)
+    apart = DecompositionParameters(region_customers=200)  # a plan for each core
+    search = partial(decomposition.decomposition, parameters=apart)
+    improve(instance, packing, search=search, iterations=20_000_000, cores=2)
     assert begun[False] == [packing, found[1], found[1]]
     assert begun[True] == [packing, found[1], found[1]]
 

@@ -49,7 +49,8 @@ __all__ = [
 
 NEXT, PREV, TOUR, MARK = range(4)  # columns of State.nodes
 # Entries of State.counts: number of absent customers in the current and in the best
-# plan, iterations so far, vehicles used, marked nodes, and the empty tour found last.
+# plan, iterations so far, how many of State.tours are used, marked nodes, and the place
+# in State.tours where the last empty tour was found.
 ABSENT, BEST_ABSENT, ITERATION, USED, CHANGED, EMPTY = range(6)
 
 # Most functions of the search take less time than passing the state to them, so they
@@ -93,7 +94,10 @@ class State(NamedTuple):
     The arrays that change during a search: the current plan and the best plan.
 
     ``nodes``, ``legs`` and ``loads`` hold the current plan. A customer that this plan
-    does not serve is called absent, as by Christiaens and Vanden Berghe.
+    does not serve is called absent, as by Christiaens and Vanden Berghe. The search
+    changes only the tours in ``tours``. Other tours have a load above any capacity and
+    the stamp of an iteration that is never reached, so nothing is inserted into them,
+    and nothing is removed from them.
     """
 
     nodes: Any  # (V, 4) uint32: next, previous, tour (M: absent), mark
@@ -115,6 +119,8 @@ class State(NamedTuple):
     costs: Any  # (2,) float64: costs of the current and the best plan
     counts: Any  # (6,) int64: see ABSENT and the names beside it
     random: Any  # (1,) uint64: state of the random numbers
+    tours: Any  # (m,) int64: the tours that the search may change
+    seeds: Any  # (n,) uint32: customers around which strings are removed
     customers: Any  # (N',) int64: number of each customer in the instance
     day: Any = None  # DayState: vehicles and times of the tours
 
@@ -227,6 +233,8 @@ def empty_state(instance: Instance, seed: int) -> State:
         costs=np.zeros(2),
         counts=np.zeros(6, dtype=np.int64),
         random=np.array([mixed | 1], dtype=np.uint64),
+        tours=np.arange(fleet),
+        seeds=np.arange(1, n + 1, dtype=np.uint32),
         customers=np.arange(n + 1),
     )
 

@@ -188,13 +188,14 @@ def draw_seed(problem: Problem, state: State) -> Any:
     """
     Return a random customer, around which strings will be removed.
 
-    It is drawn from a window of consecutive customer numbers. After ``_STAY``
+    It is drawn from a window of consecutive entries of ``state.seeds``. After ``_STAY``
     iterations, the next window is used.
     """
-    n = len(problem.near_depot) - 1
-    first = state.counts[ITERATION] // _STAY * problem.window % n
-    drawn = first + below(state.random, problem.window)
-    return 1 + (drawn if drawn < n else drawn - n)
+    n = len(state.seeds)
+    window = min(problem.window, n)
+    first = state.counts[ITERATION] // _STAY * window % n
+    drawn = first + below(state.random, window)
+    return state.seeds[drawn if drawn < n else drawn - n]
 
 
 @inlined
@@ -204,10 +205,10 @@ def ruin(problem: Problem, state: State) -> Any:
 
     Return (number of customers removed, number of strings, change of cost).
     """
-    n = len(problem.near_depot) - 1
     absent = len(state.loads)
     seed = draw_seed(problem, state)
-    mean = (n - state.counts[ABSENT]) / max(state.counts[USED], 1)
+    served = len(state.seeds) - state.counts[ABSENT]
+    mean = served / max(state.counts[USED], 1)
     longest = min(problem.max_string, max(1, int(mean)))
     most = 4.0 * problem.removals / (1.0 + longest) - 1.0
     strings = int(1.0 + uniform(state.random) * max(most, 0.0))
@@ -215,9 +216,9 @@ def ruin(problem: Problem, state: State) -> Any:
     cuts = 0
     change = 0.0
     for k in range(-1, problem.neighbours.shape[1]):
-        customer = np.uint32(seed) if k < 0 else problem.neighbours[seed, k]
+        customer = seed if k < 0 else problem.neighbours[seed, k]
         tour = state.nodes[customer, TOUR]
-        if tour == absent or state.stamps[tour] == state.counts[ITERATION]:
+        if tour == absent or state.stamps[tour] >= state.counts[ITERATION]:
             continue
         state.stamps[tour] = state.counts[ITERATION]
         length = 1 + below(state.random, longest)
@@ -315,8 +316,8 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
     Return 0 if no position is feasible. Not all positions are tried; see the module's
     docstring.
     """
-    nodes, loads = state.nodes, state.loads
-    tours = len(loads)
+    nodes, loads, absent = state.nodes, state.loads, len(state.loads)
+    tours = len(state.tours)
     depot = np.uint32(len(problem.near_depot))
     room = problem.capacity - problem.demands[customer]
     cost = _FAR
@@ -327,7 +328,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             break
         node = problem.neighbours[customer, k]
         tour = nodes[node, TOUR]
-        if tour == tours or loads[tour] > room:
+        if tour == absent or loads[tour] > room:
             continue
         behind, before = nodes[node, NEXT], nodes[node, PREV]
         legs = problem.near_back[customer, k] + leg_to(problem.legs, customer, behind)
@@ -341,7 +342,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
     if by_depot:
         from_depot = leg_from(problem.legs, customer, depot)
         to_depot = leg_to(problem.legs, customer, depot)
-        for r in range(tours):
+        for r in state.tours:
             node = np.uint32(depot + r)
             after, before = nodes[node, NEXT], nodes[node, PREV]
             if loads[r] > room or after == node:
@@ -355,7 +356,7 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
         if problem.large_scale and tours > _PROBES and state.counts[ABSENT] == 0:
             first, most = below(state.random, tours), _PROBES
         for k in range(most):
-            r = first + k if first + k < tours else first + k - tours
+            r = state.tours[first + k if first + k < tours else first + k - tours]
             node = np.uint32(depot + r)
             if loads[r] > room or nodes[node, NEXT] == node:
                 continue
@@ -372,12 +373,12 @@ def _place(problem: Problem, state: State, customer: Any) -> Any:
             problem.legs, customer, depot
         )
         if alone + problem.vehicle_cost < cost:
-            r = state.counts[EMPTY]  # begin where the last empty tour was found
-            while nodes[depot + r, NEXT] != depot + r:
-                r = r + 1 if r + 1 < tours else 0
-            place = np.uint32(depot + r)
+            k = state.counts[EMPTY]  # begin where the last empty tour was found
+            while nodes[depot + state.tours[k], NEXT] != depot + state.tours[k]:
+                k = k + 1 if k + 1 < tours else 0
+            place = np.uint32(depot + state.tours[k])
             if problem.large_scale:
-                state.counts[EMPTY] = r
+                state.counts[EMPTY] = k
     return place
 
 

@@ -8,10 +8,11 @@ HGS-CVRP is best with about a hundred customers. The tours that it finds for a p
 replace the previous ones. The next cycle begins from the best plan at a temperature
 that is lower than that of the first cycle, so that much of the plan is kept.
 
-Several cores search several plans at the same time, and exchange them now and then.
-If there are many customers, more than one core searches the same plan: each core has a
-part of its own, and the parts have no tour in common. The searches run in threads,
-because they all release Python's lock.
+Several cores anneal one plan together, each in a region of it. Then they search copies
+of this plan, and combine what they find. If there are many customers, more than one
+core searches the same copy: each core has a part of its own, and the parts have no tour
+in common. If there are few customers, the cores search several plans from the
+beginning. All these searches run in threads, because they all release Python's lock.
 """
 
 from __future__ import annotations
@@ -22,16 +23,12 @@ from math import ceil, log
 from typing import TYPE_CHECKING
 
 from fixedfleet.search import construct
-from fixedfleet.search.cpu_distances import scale
+from fixedfleet.search.cpu_distances import scale, uses_coordinates
 from fixedfleet.search.genetic import hgs_plans, small_population
 from fixedfleet.search.parts import DividedPlan, search_in_threads
-from fixedfleet.search.rounds import rounds
 from fixedfleet.search.ruin_recreate import (
-    MIN_EXCHANGE_SECONDS,
     RuinRecreateParameters,
-    anneal,
-    load_kernel,
-    load_kernel_for,
+    load_regions,
     ruin_recreate,
 )
 from fixedfleet.search.searches import loaded_by
@@ -45,7 +42,6 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.plan import Plan
     from fixedfleet.search.parts import Part
-    from fixedfleet.search.rounds import Round
     from fixedfleet.search.task import Search, SearchTask
 
 __all__ = [
@@ -71,8 +67,8 @@ class DecompositionParameters:
     Parameters
     ----------
     first_seconds, first_iterations
-        Minimum length of the first cycle per customer, in seconds and, if iterations
-        are limited, in iterations.
+        Minimum length of the first cycle per customer, in seconds of all cores together
+        and, if iterations are limited, in iterations.
     cycle_growth
         Factor by which each cycle is longer than the one before.
     reheat
@@ -89,13 +85,13 @@ class DecompositionParameters:
         N times the temperature at the end of ruin and recreate of the whole plan, where
         N is the number of customers. It is higher than in a search by ruin and recreate
         alone, because the search of parts follows.
-    rounds, min_round_seconds
-        If several cores anneal one plan, each of them anneals about ``rounds`` parts,
-        each for at least ``min_round_seconds``.
-    min_customers, min_vehicles
-        Minimum numbers of customers and of vehicles in use per core, if several cores
-        search one plan. The part that a core searches has half of them. The others are
-        in no part, so that the next part can consist of other tours.
+    region_customers, region_tours
+        If several cores anneal one plan, minimum numbers of customers and of tours per
+        core.
+    min_customers, min_tours
+        If several cores search the parts of one plan, minimum numbers of customers and
+        of tours per core. The part that a core searches has fewer of them. The others
+        are in no part, so that the next part can consist of other tours.
     large
         Above this number of customers, some settings differ, because there is little
         time per customer.
@@ -140,10 +136,10 @@ class DecompositionParameters:
     max_whole_share: float = 0.9
     usual_tour: int = 30
     end_temperature: float = 2.0
-    rounds: int = 25
-    min_round_seconds: float = 0.02
+    region_customers: int = 70
+    region_tours: int = 5
     min_customers: int = 200
-    min_vehicles: int = 24
+    min_tours: int = 24
     large: int = 2000
     hurry_seconds: float = 2e-3
     savings_seconds: float = 3.5e-5
@@ -167,8 +163,7 @@ _DEFAULTS = DecompositionParameters()
 
 def load_for_parts(instance: Instance) -> None:
     """Load the compiled code of a search part by part, or compile it."""
-    load_kernel_for(instance)
-    load_kernel(False)  # parts are small
+    load_regions(uses_coordinates(instance))
     construct.load_savings()
 
 
@@ -189,21 +184,25 @@ def decomposition(
     first = task
     if plan is not None and task.initial_plan.unserved(task.instance):
         first = replace(task, initial_plan=plan)  # the initial plan may have no tours
-    yield from search_side_by_side(search, task, _plans(first, parameters))
+    yield from search_side_by_side(search, task, _annealed_plans(first, parameters))
 
 
-def _plans(task: SearchTask, parameters: DecompositionParameters) -> int:
+def _annealed_plans(task: SearchTask, parameters: DecompositionParameters) -> int:
+    """Return the number of plans that the cores anneal at the same time."""
+    return _plans(task, parameters.region_customers, parameters.region_tours)
+
+
+def _plans(task: SearchTask, customers: int, tours: int) -> int:
     """
     Return the number of plans that the cores search at the same time.
 
-    The vehicles in use are the tours of the initial plan.
+    A core has at least this many customers and tours of the initial plan.
     """
     each = min(
-        task.instance.num_customers // parameters.min_customers,
-        len(task.initial_plan.tours) // parameters.min_vehicles,
+        task.instance.num_customers // customers, len(task.initial_plan.tours) // tours
     )
-    # A tenth more cores than that are not worth another plan.
-    return max(1, ceil(task.cores / max(1, each) - 0.1))
+    # A quarter more cores than that are not worth another plan.
+    return max(1, ceil(task.cores / max(1, each) - 0.25))
 
 
 def _search_in_cycles(
@@ -218,7 +217,7 @@ def _search_in_cycles(
     """
     deadline, n = task.deadline, task.instance.num_customers
     plan, iterations, number = task.initial_plan, deadline.iterations, 0
-    least, growth = parameters.first_seconds * n, parameters.cycle_growth
+    least, growth = parameters.first_seconds * n / task.cores, parameters.cycle_growth
     if iterations is not None:
         least = parameters.first_iterations * n
     while deadline.left() > CHECK_SECONDS * n and iterations != 0:
@@ -276,6 +275,11 @@ def _search_cycle(
         return plan, 0
     deadline = _between(task.deadline, share, 1.0)
     task = replace(task, initial_plan=plan, deadline=deadline)
+    copies = _plans(task, parameters.min_customers, parameters.min_tours)
+    if copies > 1:
+        one = partial(_search_parts, parameters=parameters)
+        search = partial(search_side_by_side, one, count=copies)
+        return (yield from run_step(search, task)), 0
     return (yield from _search_parts(task, parameters))
 
 
@@ -289,21 +293,18 @@ def anneal_whole(
     Improve a plan by ruin and recreate until a share of the time limit is used.
 
     This is a generator that yields plans and returns the best one. If there are several
-    cores and a ``savings`` plan, the cores anneal parts of this plan. Without it, each
+    cores and a ``savings`` plan, the cores anneal this plan together. Without it, each
     core anneals the whole plan, because the tours of a packing spread over the whole
     area and have no neighbouring tours.
     """
     instance, settings = task.instance, _whole_settings(task.instance, parameters)
-    plans, by_parts = task.cores, False
+    plans = task.cores
     if savings is not None and _begins_from_savings(task, parameters):
         settings = _settings_after_savings(instance, savings, settings, parameters)
         plan = better(instance, savings, task.initial_plan, task.vehicle_cost)
         task = replace(task, initial_plan=plan)
-        plans = _plans(task, parameters)
-        by_parts = plans < task.cores
+        plans = _annealed_plans(task, parameters)
     search: Search = partial(ruin_recreate, parameters=settings)
-    if by_parts:
-        search = partial(_anneal_parts, settings=settings, parameters=parameters)
     if plans > 1:
         search = partial(search_side_by_side, search, count=plans)
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
@@ -334,11 +335,9 @@ def _anneal_again(
             settings, start_temperature=hot, end_temperature=min(cold, hot)
         )
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
-    # A part has at least two tours. Unserved customers are in no part.
-    if task.cores > 1 and len(plan.tours) > 1 and not plan.unserved(instance):
-        return (yield from _anneal_parts(task, settings, parameters))
-    if task.cores > 1:
-        search: Search = partial(ruin_recreate, parameters=settings)
+    search: Search = partial(ruin_recreate, parameters=settings)
+    # One tour has no regions. Unserved customers are in no region.
+    if task.cores > 1 and (len(plan.tours) < 2 or plan.unserved(instance)):
         return (yield from run_step(partial(search_side_by_side, search), task))
     return (yield from ruin_recreate(task, settings))
 
@@ -458,71 +457,6 @@ def _between(deadline: Deadline, begin: float, end: float) -> Deadline:
         return step
     iterations = max(1, int((end - begin) * deadline.iterations))
     return replace(step, iterations=iterations)
-
-
-def _anneal_parts(
-    task: SearchTask,
-    settings: RuinRecreateParameters,
-    parameters: DecompositionParameters,
-) -> Generator[Plan, None, Plan]:
-    """
-    Run ruin and recreate on several cores, each on a part of the plan.
-
-    This is a generator that yields the whole plan now and then and at the end, and
-    returns the last plan. After each round, a core draws a new part.
-    """
-    cores, plan = task.cores, task.initial_plan
-    hot, cold = (
-        scale(task.instance) * temperature
-        for temperature in settings.temperatures(task.instance.num_customers)
-    )
-    size = task.instance.num_customers / (2 * cores)
-    pace, reports = ReportPace(task.deadline), task.deadline.iterations is None
-    exchanges = 1 if task.is_alone else parameters.exchanges
-    for stage in rounds(task.deadline, exchanges, lambda: MIN_EXCHANGE_SECONDS):
-        tours = DividedPlan(task.instance, plan, task.seed + stage.number)
-        deadline, ends = stage.deadline, stage.between(hot, cold)
-        count = ceil(parameters.rounds / exchanges)
-        if deadline.iterations is not None:
-            count *= cores
-        steps = rounds(deadline, count, lambda: parameters.min_round_seconds)
-        draw = partial(_draw_round, task, tours, steps, ends, size, settings)
-        for part, found in search_in_threads(cores, draw, deadline):
-            tours.replace(part, found)
-            # These plans may be worse or better than those at the end of a stage. With
-            # a limit on iterations, no plan may depend on the speed of the machine.
-            if reports and pace.is_due():
-                yield from pace.report(tours.plan)
-        plan = tours.plan()
-        yield plan
-        plan = yield from exchanged(task, plan)
-    return plan
-
-
-def _draw_round(
-    task: SearchTask,
-    tours: DividedPlan,
-    steps: Iterator[Round],
-    ends: tuple[float, float],
-    size: float,
-    settings: RuinRecreateParameters,
-    limit: Deadline,
-) -> tuple[Part, Callable[[], Plan]] | None:
-    """
-    Return a part of about ``size`` customers and its annealing in the next round.
-
-    Return None if there is no further round or no part. ``ends`` are the first and the
-    last temperature of all ``steps``.
-    """
-    part = tours.draw(size, set(), task.cores)
-    step = None if part is None else next(steps, None)
-    if part is None or step is None:
-        return None
-    deadline = replace(step.deadline, stop=limit.stop)
-    temperatures = step.between(*ends)
-    return part, partial(
-        anneal, part, deadline, settings, temperatures, task.vehicle_cost
-    )
 
 
 def _search_parts(

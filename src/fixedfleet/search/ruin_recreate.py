@@ -20,6 +20,7 @@ from fixedfleet.search.cpu_distances import (
     scale,
     uses_coordinates,
 )
+from fixedfleet.search.regions import Regions
 from fixedfleet.search.searches import loaded_by
 from fixedfleet.search.task import ReportPace
 
@@ -29,15 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fixedfleet.deadline import Deadline
-    from fixedfleet.search.parts import Part
     from fixedfleet.search.task import SearchTask
 
 __all__ = [
     "RuinRecreateParameters",
-    "anneal",
     "load_day_kernel",
     "load_kernel",
     "load_kernel_for",
+    "load_regions",
     "ruin_recreate",
 ]
 
@@ -47,8 +47,14 @@ _CHUNK_ITERATIONS = 1000  # most iterations of a chunk if iterations are limited
 # Duration of a chunk if the search is long or runs in one of several threads, which
 # wait for Python's lock between chunks.
 _LONG_CHUNK_SECONDS = 1e-2
+# A round in regions takes so long that little of its time is spent on dividing the plan
+# and on waiting for the other cores. With a limit on iterations, each core has a number
+# of iterations per round.
+_ROUND_SECONDS, _ROUND_SECONDS_PER_CUSTOMER = 2e-2, 5e-6
+_SHORTEST_ROUND_SECONDS = 5e-3
+_ROUND_ITERATIONS = 2000
 _FIRST_CHUNK = 32  # iterations of the first chunk, which measures the speed
-MIN_EXCHANGE_SECONDS = 0.2  # shortest time between two exchanges of plans
+_MIN_EXCHANGE_SECONDS = 0.2  # shortest time between two exchanges of plans
 _ARRAYS_SECONDS = 3e-5  # time per customer to make the arrays of a large instance
 
 
@@ -144,6 +150,9 @@ def ruin_recreate(
     harder to insert them. But if there are vehicle types, windows or shifts, it begins
     to fall after half of the limit at the latest, because it may be impossible to serve
     all customers. Now and then, the current plan is passed to the task's ``exchange``.
+
+    With ``large_scale``, all cores of the task search one plan, see
+    :mod:`fixedfleet.search.regions`. Otherwise one core is used.
     """
     instance, deadline = task.instance, task.deadline
     plain = instance.is_plain
@@ -158,14 +167,21 @@ def ruin_recreate(
         instance, task.initial_plan, task.seed, parameters, task.vehicle_cost
     )
     advance = cpu_kernel.advance if plain else day_kernel.advance_day
+    in_regions = parameters.large_scale and plain and task.cores > 1
+    if in_regions:
+        advance = Regions(instance, task.seed, task.cores).advance
     hot, cold = parameters.temperatures(n)
     unit = scale(instance) * (1.0 if plain else day_arrays.mean_price(instance))
     latest_begin = 1.0 if plain else 0.5
     most = min(_CHUNK_ITERATIONS, max(1, (deadline.iterations or 0) // 100))
     seconds = deadline.seconds / (1000 if task.is_alone else 100)
     seconds = min(max(_CHUNK_SECONDS, seconds), _LONG_CHUNK_SECONDS)
+    if in_regions:  # a chunk is a round
+        most = min(_ROUND_ITERATIONS * task.cores, most * task.cores)
+        seconds = max(_ROUND_SECONDS, _ROUND_SECONDS_PER_CUSTOMER * n)
+        seconds = min(seconds, max(_SHORTEST_ROUND_SECONDS, deadline.seconds / 100))
     begin = 0.0  # share of the limit that was used when every customer was served
-    least_pause = MIN_EXCHANGE_SECONDS / max(deadline.seconds, MIN_EXCHANGE_SECONDS)
+    least_pause = _MIN_EXCHANGE_SECONDS / max(deadline.seconds, _MIN_EXCHANGE_SECONDS)
     pause = max(1 / parameters.exchanges, least_pause)
     next_exchange = pause
     value = reported = _best_value(state)
@@ -192,28 +208,6 @@ def ruin_recreate(
     if value < reported:
         yield _best_plan(state, instance)
     return _current_plan(state, instance)
-
-
-def anneal(
-    part: Part,
-    deadline: Deadline,
-    parameters: RuinRecreateParameters,
-    temperatures: tuple[float, float],
-    vehicle_cost: float,
-) -> Plan:
-    """
-    Improve a part of a plan by simulated annealing; return the last plan of the part.
-
-    The last plan may be worse than the first. ``temperatures`` are the first and the
-    last temperature, in the unit of the distances.
-    """
-    problem, state = _begin(
-        part.instance, part.plan, part.seed, parameters, vehicle_cost
-    )
-    for count, used in _chunks(deadline, _LONG_CHUNK_SECONDS, _CHUNK_ITERATIONS):
-        temperature = _temperature(*temperatures, used)
-        cpu_kernel.advance(problem, state, count, temperature)
-    return _current_plan(state, part.instance)
 
 
 def _begin(
@@ -339,23 +333,25 @@ def _read_plan(
     return Plan(tours)
 
 
-def _run_once(measured: bool) -> None:
+def _run_once(measured: bool, cores: int) -> None:
     """
     Run one iteration on a small instance, which loads or compiles the search.
 
     If ``measured``, the search computes distances from coordinates, otherwise it reads
     a matrix.
     """
-    n = MOST_WITH_MATRIX + 1 if measured else 2
+    n = MOST_WITH_MATRIX + 1 if measured else 4
     instance = Instance(
         depot=(0.0, 0.0),
         customers=[(x, 0.0) for x in range(n)],
         demands=[1] * n,
         capacity=n,
-        vehicles=1,
+        vehicles=4,
     )
-    problem, state = _begin(instance, Plan([range(1, n + 1)]), 0, _DEFAULTS, 0.0)
-    cpu_kernel.advance(problem, state, 1, 1.0)
+    plan = Plan([[1], [2], [3], range(4, n + 1)])
+    problem, state = _begin(instance, plan, 0, _DEFAULTS, 0.0)
+    advance = cpu_kernel.advance if cores == 1 else Regions(instance, 0, cores).advance
+    advance(problem, state, 1, 1.0)
 
 
 def _run_day_once() -> None:
@@ -382,7 +378,17 @@ def load_kernel(measured: bool) -> None:
     If ``measured``, load the version that computes distances from coordinates,
     otherwise the version that reads them from a matrix.
     """
-    _load(partial(_run_once, measured))
+    _load(partial(_run_once, measured, cores=1))
+
+
+@cache
+def load_regions(measured: bool) -> None:
+    """
+    Load the compiled search in regions, or compile it the first time.
+
+    ``measured`` has the meaning that it has for :func:`load_kernel`.
+    """
+    _load(partial(_run_once, measured, cores=2))
 
 
 @cache
