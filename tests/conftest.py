@@ -43,11 +43,10 @@ def forget_parts():
 
     Every worker process of a later test would load them too, and torch with them.
     """
-    registries = [(one, one._parts) for one in registry._registries.values()]
-    with pytest.MonkeyPatch.context() as patch:
-        for one, parts in registries:
-            patch.setattr(one, "_parts", dict(parts))
-        yield
+    before = {kind: dict(one._parts) for kind, one in registry._registries.items()}
+    yield
+    for kind, one in registry._registries.items():  # some were made by these tests
+        one._parts = before.get(kind, {})
     for module in registry.user_modules():
         del sys.modules[module.__name__]
 
