@@ -30,6 +30,7 @@ from statistics import mean
 import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.evaluate.best_known import best_known
+from fixedfleet.evaluate.origin import machine_name
 from fixedfleet.evaluate.tables import markdown_table
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Deadline, SearchTask, improve, load_search
@@ -41,22 +42,31 @@ from fixedfleet.version import describe_commit, own_version
 ITERATIONS = 400_000  # of each core, for measuring the time per iteration
 # The tables show the gap after each of these numbers of seconds.
 MARKS = 0.5, 1, 2, 5, 10, 20, 30, 40, 60, 80, 120, 160
+_FIRST_MACHINE = "Intel Xeon"  # of the rows that do not name theirs
 _PAGE = """\
 # What more cores and more time are worth for one plan
 
-The default search from a packing, on 16 cores of an Intel Xeon. Gaps are in %, means
-over the seeds, and "mean" over the instances of the line. Versions: in "before", cores
-compared their plans only between cycles; in commit df0c6d1, they exchange plans, with
-`exchanges=10` by default; "trial" was never committed, and settings were chosen with
-it. "processors used" is the processor time divided by the time of all cores.
+The default search from a packing. Gaps are in %, means over the seeds, and "mean" over
+the instances of the line. Versions: in "before", cores compared their plans only
+between cycles; in commits df0c6d1 and 3555cb4, they exchange plans, with `exchanges=10`
+by default; in commit cda2090, they share a plan in regions. "trial" was never
+committed, and settings were chosen with it. "processors used" is the processor time
+divided by the time of all cores.
 
-## Eight instances of set X
+## Eight instances of set X, 2 cores of an AMD EPYC
 
-The fleet and the gap are those of the best known plan. The eight runs "before" on 8
-cores ran beside those of 160 s on one core.
+The fleet and the gap are those of the best known plan.
+
+{two}
+## Set XXL, 2 cores of an AMD EPYC
+
+{xxl}
+## Eight instances of set X, 16 cores of an Intel Xeon
+
+The eight runs "before" on 8 cores ran beside those of 160 s on one core.
 
 {known}
-## Generated instances
+## Generated instances, 16 cores of an Intel Xeon
 
 The settings were chosen on these instances (`uchoa:CUSTOMERS:SEED`), not on set X. The
 gap is relative to the shortest plan of all these runs.
@@ -154,6 +164,7 @@ def measure(run: Run, instance: ff.Instance, processors: list[int], rows) -> Non
         "trace": trace,
         "faults": len(faults),
         "version": describe_commit() or own_version(),
+        "machine": machine_name(),
     }
     rows.put((row, processors))
 
@@ -247,10 +258,14 @@ def _curve(rows, gap) -> list[str]:
 
 def page(rows) -> str:
     """Return the page results/cores.md for its rows."""
-    known = [row for row in rows if row["best"]]
-    return _PAGE.format(
-        known=tables(known), generated=tables([row for row in rows if not row["best"]])
-    )
+    parts = defaultdict(list)
+    for row in rows:
+        kind = "xxl" if not row["name"].startswith("X-") else "two"
+        if row.get("machine", _FIRST_MACHINE) == _FIRST_MACHINE:
+            kind = "known" if row["best"] else "generated"
+        parts[kind].append(row)
+    kinds = "two", "xxl", "known", "generated"
+    return _PAGE.format(**{kind: tables(parts[kind]) for kind in kinds})
 
 
 def print_speed(instance: ff.Instance) -> None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from experiments import RESULTS
 from experiments.cells import Store, measured_cells
-from experiments.collecting import row_files
+from experiments.collecting import load_set, row_files
 from experiments.definitions import Options, load_tables
 from fixedfleet.evaluate import Results
+from fixedfleet.evaluate.metrics import summarise
 from fixedfleet.evaluate.tables import NOTHING, markdown_table, show_mean
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ than a gap to near-optimal plans.
 _METHODS = """
 ## Gaps to proven optima
 
-The methods of [Quality against time](anytime.md) on the same instances: mean percentage
-above proven optima, and half of its 95 % interval. All instances of these tables are
-proven.
+The methods of [Quality against time](anytime.md): mean percentage above proven optima,
+and half of its 95 % interval. Instances without a proven optimum are left out; they are
+harder than the others.
 """
 _END = """
     python -m experiments.proven
@@ -92,16 +93,21 @@ def _proofs(rows: Mapping[str, Sequence[Row]]) -> str:
             and not _is_proven(row)
             and "lower_bound" in row.details
         ]
+        limits = sorted({row.time_limit or 0.0 for row in part})
         body.append(
             [
                 name.upper(), f"{_SIZES[name]:,}", f"{len(part):,}",
                 f"{sum(map(_is_proven, part)):,}",
                 f"{sum(gaps) / len(gaps):.2f} %" if gaps else NOTHING,
                 f"{max(gaps):.2f} %" if gaps else NOTHING,
+                " or ".join(f"{limit:g} s" for limit in limits),
             ]
         )  # fmt: skip
-    headings = ["set", "instances", "computed", "proven", "mean gap", "largest gap"]
-    return markdown_table(headings, body)
+    return markdown_table(
+        ["set", "instances", "computed", "proven", "mean gap", "largest gap",
+         "time limit"],
+        body,
+    )  # fmt: skip
 
 
 def _references(lengths: Mapping[str, float]) -> str:
@@ -137,19 +143,20 @@ def _gaps(lengths: Mapping[str, float]) -> str:
         if not any(one.startswith(f"test{name[3:]}/") for one in lengths):
             continue
         cells, _ = measured_cells(table, name, stores, options)
-        instances = {row.instance for cell in cells for row in cell.rows}
-        if not instances <= set(lengths):
-            continue
+        measured = {row.instance for cell in cells for row in cell.rows}
+        chosen = load_set(name, _SIZES[name], options)
         limits = sorted({cell.summary.time_limit or 0.0 for cell in cells})
         found: dict[str, dict[float, str]] = defaultdict(dict)
         for cell in cells:
+            rows = [row for row in cell.rows if row.instance in lengths]
             limit = cell.summary.time_limit or 0.0
-            found[cell.label][limit] = show_mean(cell.summary.gap, 3)
+            found[cell.label][limit] = show_mean(summarise(rows, chosen).gap, 3)
         body = [
             [label, *(line.get(limit, NOTHING) for limit in limits)]
             for label, line in found.items()
         ]
-        text += f"\n{heading}, {len(instances)} instances:\n\n"
+        count = len(measured & set(lengths))
+        text += f"\n{heading}, {count} of {len(measured)} instances:\n\n"
         text += markdown_table(["time limit", *(f"{x:g} s" for x in limits)], body)
     return text
 

@@ -128,7 +128,7 @@ def test_the_books_are_kept(instance, parameters, vehicle_cost, seed, cores):
     start = drop_excess(instance, ff.Plan([order[k::4] for k in range(4)]))
     advance = cpu_kernel.advance
     if cores > 1:
-        advance = Regions(instance, seed, cores).advance
+        advance = Regions(instance, seed, cores).run_round
     arrays.put_plan(problem, state, start.to_routes(len(state.best)))
     check(instance, problem, state)
     for iterations, temperature in ((1, 0.1), (1, 10.0), (1, 1e-3), (50, 1.0)):

@@ -405,8 +405,8 @@ def test_parts_of_a_plan_are_searched_at_once(monkeypatch, instance, packing):
     ("customers", "vehicles", "cores", "plans"),
     [
         (240, 40, 4, 2),
-        (400, 60, 4, 1),
-        (999, 96, 16, 1),
+        (400, 60, 4, 2),
+        (999, 96, 16, 2),
         (999, 43, 8, 1),
         (999, 43, 16, 2),
         (999, 43, 1, 1),
@@ -418,7 +418,7 @@ def test_parts_of_a_plan_are_searched_at_once(monkeypatch, instance, packing):
 def test_cores_share_a_plan_of_many_customers(
     monkeypatch, customers, vehicles, cores, plans
 ):
-    """A core has at least 70 customers and 5 tours; further ones search others."""
+    """A core has at least 120 customers and 5 tours; further ones search others."""
     counts = []
 
     def side_by_side(search, task, count):

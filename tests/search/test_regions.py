@@ -15,6 +15,7 @@ from fixedfleet.search import SearchTask, cpu_arrays, regions
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     _begin,
+    _best_plan,
     ruin_recreate,
 )
 
@@ -36,7 +37,7 @@ def packing(instance) -> ff.Plan:
 def divided(instance: ff.Instance, plan: ff.Plan, count: int) -> list[tuple[set, set]]:
     """Divide a plan; return the tours and the customers of each region."""
     problem, state = _begin(instance, plan, 3, LARGE_SCALE, 0.0)
-    parts = regions.Regions(instance, 0, count)._divide(problem, state, count)
+    parts = regions.Regions(instance, 0, count)._assign(problem, state, count)
     numbers = state.customers
     return [
         (set(part.tours.tolist()), set(numbers[part.seeds].tolist())) for part in parts
@@ -79,15 +80,15 @@ def test_a_round_changes_no_tour_across_regions(monkeypatch, instance, packing):
     """In one round, the customers of a region stay in the tours of this region."""
     problem, state = _begin(instance, packing, 3, LARGE_SCALE, 0.0)
     searched = regions.Regions(instance, 0, 4)
-    drawn, divide = [], searched._divide
+    drawn, assign = [], searched._assign
 
     def remembering(*arguments):
-        drawn.extend(divide(*arguments))
+        drawn.extend(assign(*arguments))
         return drawn
 
-    monkeypatch.setattr(searched, "_divide", remembering)
+    monkeypatch.setattr(searched, "_assign", remembering)
     before = state.nodes.copy()
-    searched.advance(problem, state, 4000, 0.1 * 1000)
+    searched.run_round(problem, state, 4000, 0.1 * 1000)
     assert not np.array_equal(state.nodes, before)
     assert len(drawn) == 4
     for part in drawn:
@@ -124,8 +125,39 @@ def test_the_best_plan_is_kept_when_later_rounds_are_worse(instance, packing):
     problem, state = _begin(instance, packing, 3, LARGE_SCALE, 0.0)
     searched = regions.Regions(instance, 0, 3)
     for _ in range(50):
-        searched.advance(problem, state, 3000, 1.0)
+        searched.run_round(problem, state, 3000, 1.0)
     cold = state.costs.copy()
-    searched.advance(problem, state, 30_000, 1e6)
+    searched.run_round(problem, state, 30_000, 1e6)
     assert state.costs[0] > 1.2 * cold[0]
     assert state.costs[1] <= cold[1]
+
+
+def test_the_best_plan_is_whole_if_regions_are_given_up(monkeypatch, instance, packing):
+    """When tours become few, one core goes on: it must know where the plans differ."""
+    problem, state = _begin(instance, packing, 3, LARGE_SCALE, 0.0)
+    searched = regions.Regions(instance, 0, 3)
+    for temperature in (1.0, 1e4):  # the current plan becomes worse than the best one
+        searched.run_round(problem, state, 3000, temperature)
+    assert state.costs[0] > state.costs[1]
+    before = state.costs[1]
+    monkeypatch.setattr(regions, "MIN_TOURS", 10**9)
+    searched.run_round(problem, state, 100_000, 1.0)
+    assert state.costs[1] < before
+    plan = _best_plan(state, instance)
+    assert plan.is_feasible(instance)
+    assert plan.length(instance) == pytest.approx(state.costs[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 7, 100])
+def test_a_round_has_as_many_iterations_as_asked_for(
+    monkeypatch, instance, packing, iterations
+):
+    """What cannot be divided equally is not lost, and no core does one too many."""
+    done = []
+    monkeypatch.setattr(
+        regions, "advance", lambda _, __, count, ___: done.append(count)
+    )
+    problem, state = _begin(instance, packing, 3, LARGE_SCALE, 0.0)
+    regions.Regions(instance, 0, 3).run_round(problem, state, iterations, 1.0)
+    assert sum(done) == iterations
+    assert max(done) - min(done) <= 1

@@ -13,8 +13,8 @@ less often so far is better (the "sum of absences").
 The time of an iteration does not depend on the number of customers: tour r is a linked
 list that begins and ends at a depot node of its own (N + 1 + r), an insertion is tried
 only beside a customer's nearest neighbours, and a rejected iteration is undone link by
-link. Thousands of iterations in a row work on one region, which fits into the
-processor's cache: customers are numbered along a curve, and the seed customers are
+link. Thousands of iterations in a row work in one area, which fits into the processor's
+cache: customers are numbered along a curve, and the seed customers are
 drawn from a window of consecutive numbers.
 
 The same seed and number of iterations give the same plan on any machine, because

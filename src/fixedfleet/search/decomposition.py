@@ -8,11 +8,11 @@ HGS-CVRP is best with about a hundred customers. The tours that it finds for a p
 replace the previous ones. The next cycle begins from the best plan at a temperature
 that is lower than that of the first cycle, so that much of the plan is kept.
 
-Several cores anneal one plan together, each in a region of it. Then they search copies
-of this plan, and combine what they find. If there are many customers, more than one
-core searches the same copy: each core has a part of its own, and the parts have no tour
-in common. If there are few customers, the cores search several plans from the
-beginning. All these searches run in threads, because they all release Python's lock.
+Several cores anneal one plan together, each in a region of it. Then they search parts
+of it that have no tour in common. If the plan has too few customers or tours for that,
+they search parts of several copies of it, and combine what they find. If it is too
+small even for regions, the cores search several plans from the beginning. All these
+searches run in threads, because they all release Python's lock.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fixedfleet.search import construct
 from fixedfleet.search.cpu_distances import scale, uses_coordinates
 from fixedfleet.search.genetic import hgs_plans, small_population
 from fixedfleet.search.parts import DividedPlan, search_in_threads
+from fixedfleet.search.regions import MIN_TOURS
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     load_regions,
@@ -67,8 +68,9 @@ class DecompositionParameters:
     Parameters
     ----------
     first_seconds, first_iterations
-        Minimum length of the first cycle per customer, in seconds of all cores together
-        and, if iterations are limited, in iterations.
+        Minimum length of the first cycle per customer, in seconds and, if iterations
+        are limited, in iterations. The seconds are divided by the number of cores that
+        share the plan.
     cycle_growth
         Factor by which each cycle is longer than the one before.
     reheat
@@ -86,12 +88,12 @@ class DecompositionParameters:
         N is the number of customers. It is higher than in a search by ruin and recreate
         alone, because the search of parts follows.
     region_customers, region_tours
-        If several cores anneal one plan, minimum numbers of customers and of tours per
-        core.
+        If several cores anneal one plan, least numbers of customers and of tours per
+        core. If there are more cores, they anneal another plan; but a quarter more is
+        not worth another one.
     min_customers, min_tours
-        If several cores search the parts of one plan, minimum numbers of customers and
-        of tours per core. The part that a core searches has fewer of them. The others
-        are in no part, so that the next part can consist of other tours.
+        The same for cores that search the parts of one plan. A part usually has fewer
+        customers, so that some tours are free and the next part can have other tours.
     large
         Above this number of customers, some settings differ, because there is little
         time per customer.
@@ -136,7 +138,7 @@ class DecompositionParameters:
     max_whole_share: float = 0.9
     usual_tour: int = 30
     end_temperature: float = 2.0
-    region_customers: int = 70
+    region_customers: int = 120
     region_tours: int = 5
     min_customers: int = 200
     min_tours: int = 24
@@ -262,8 +264,9 @@ def _search_cycle(
     Anneal a plan, then search its parts.
 
     This is a generator that yields plans, and returns the last plan and the number of
-    iterations that were not used. ``first`` says whether this is the first cycle, which
-    may begin from the ``savings`` plan.
+    iterations that were not used; those that copies of a plan leave over are lost.
+    ``first`` says whether this is the first cycle, which may begin from the ``savings``
+    plan.
     """
     one_tour = min(task.instance.vehicles, len(task.initial_plan.tours)) == 1
     share = 1.0 if one_tour else _whole_share(task, parameters)
@@ -336,8 +339,9 @@ def _anneal_again(
         )
     task = replace(task, deadline=_between(task.deadline, 0.0, share))
     search: Search = partial(ruin_recreate, parameters=settings)
-    # One tour has no regions. Unserved customers are in no region.
-    if task.cores > 1 and (len(plan.tours) < 2 or plan.unserved(instance)):
+    # A plan with unserved customers is not divided into regions.
+    whole = len(plan.tours) < MIN_TOURS or plan.unserved(instance)
+    if task.cores > 1 and whole:
         return (yield from run_step(partial(search_side_by_side, search), task))
     return (yield from ruin_recreate(task, settings))
 

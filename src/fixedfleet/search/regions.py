@@ -4,9 +4,9 @@ Ruin and recreate of one plan on several cores: each core changes the tours of a
 The search has many short rounds. In each round, the tours are divided into regions of
 neighbouring tours, one for each core, and each core runs ruin and recreate in its own
 region. Every round divides the tours in another way, so customers can move anywhere in
-the course of a few rounds. All regions have the same temperature. A change of the plan
-costs the same as a change of its region, so simulated annealing accepts the same
-changes as on one core.
+the course of a few rounds. All regions have the same temperature. A change inside a
+region changes the cost of the whole plan by the same amount, so simulated annealing
+accepts the same changes as on one core.
 
 Each core has arrays of its own. They are filled from those of the whole plan when a
 round begins, and the tours of all regions are copied back when it ends.
@@ -31,6 +31,8 @@ from fixedfleet.search.cpu_arrays import (
     Problem,
     State,
     empty_state,
+    inlined,
+    mark,
 )
 from fixedfleet.search.cpu_distances import leg_to
 from fixedfleet.search.cpu_kernel import advance, below
@@ -38,17 +40,19 @@ from fixedfleet.search.cpu_kernel import advance, below
 if TYPE_CHECKING:
     from fixedfleet.instance import Instance
 
-__all__ = ["Regions"]
+__all__ = ["MIN_TOURS", "Regions"]
 
-_MIN_TOURS = 2  # of a region
+MIN_TOURS = 4  # a plan with fewer tours is searched as a whole
+_MEAN_TOURS = 2  # least number of tours per region, on average
 _NEVER = 2**62  # a load above any capacity, and an iteration that is not reached
+_SEED_STEP = 1_000_003  # between the seeds of two cores
 
 
 class Regions:
     """
     Runs ruin and recreate on one plan on several cores, each in a region of the plan.
 
-    The threads end when this object is no longer used.
+    ``ThreadPoolExecutor`` ends the threads when this object is no longer used.
 
     Parameters
     ----------
@@ -57,44 +61,48 @@ class Regions:
     seed
         Seed of the random numbers.
     cores
-        Number of cores, which is also the number of regions.
+        Number of cores, and largest number of regions.
     """
 
     def __init__(self, instance: Instance, seed: int, cores: int) -> None:
-        self._states = [empty_state(instance, seed + 1 + k) for k in range(cores)]
+        seeds = (seed + _SEED_STEP * k for k in range(1, cores + 1))
+        self._states = [empty_state(instance, seed) for seed in seeds]
         self._threads = ThreadPoolExecutor(cores)
 
-    def advance(
+    def run_round(
         self, problem: Problem, state: State, iterations: int, temperature: float
     ) -> None:
         """
         Run one round at one temperature; the regions share the iterations.
 
-        If customers are absent, or if there are too few tours for two regions, the plan
-        is searched as a whole, on one core.
+        If customers are absent, or if there are too few tours or iterations for two
+        regions, the plan is searched as a whole, on one core.
         """
-        count = min(len(self._states), int(state.counts[USED]) // _MIN_TOURS)
-        if state.counts[ABSENT] > 0 or count < 2:
+        tours = int(state.counts[USED])
+        count = min(len(self._states), tours // _MEAN_TOURS, iterations)
+        if state.counts[ABSENT] > 0 or tours < MIN_TOURS or count < 2:
             advance(problem, state, iterations, temperature)
             return
-        regions = self._divide(problem, state, count)
-        each = max(1, iterations // count)
+        regions = self._assign(problem, state, count)
         running = [
-            self._threads.submit(_search, problem, state, own, each, temperature)
-            for own in regions
+            self._threads.submit(
+                _search, problem, state, own, (iterations + k) // count, temperature
+            )
+            for k, own in enumerate(regions)
         ]
         for region in running:
             region.result()
         current, best = sum(own.costs for own in regions)
+        used = sum(own.counts[USED] for own in regions)
         # By more than the precision of the length, as on one core.
-        length = best - problem.vehicle_cost * state.counts[USED]
+        length = current - problem.vehicle_cost * used
         is_best = bool(best < state.costs[1] - 1e-7 * length)
         state.costs[:] = current, best if is_best else state.costs[1]
-        state.counts[USED] = 0
+        state.counts[USED] = used
         for own in regions:
             _copy_back(problem, state, own, is_best)
 
-    def _divide(self, problem: Problem, state: State, count: int) -> list[State]:
+    def _assign(self, problem: Problem, state: State, count: int) -> list[State]:
         """Return the arrays of the cores, with the tours and customers of regions."""
         tours, tour_ends, seeds, seed_ends = _divide(problem, state, count)
         return [
@@ -123,25 +131,26 @@ def _divide(problem: Any, state: Any, count: Any) -> Any:
 
     Return (tours, ends of the regions among them, customers, ends among these). Tours
     are divided into two groups by their distance from a random customer of theirs, and
-    each group again, until there are enough. The distance of a tour is that of its
-    nearest customer.
+    each group again, until there are enough. The distance of a tour is that from this
+    customer to the nearest customer of the tour. (``DividedPlan.divide`` does the same
+    for plans.)
     """
     nodes, depot, fleet = state.nodes, len(problem.near_depot), len(state.loads)
     sizes = np.zeros(fleet, dtype=np.int64)
     for customer in range(1, depot):
         sizes[nodes[customer, TOUR]] += 1
-    used = np.flatnonzero(sizes)
-    region = np.arange(fleet) % count  # of empty tours; the others follow
-    region[used] = 0
+    used, empty = np.flatnonzero(sizes), np.flatnonzero(sizes == 0)
+    region = np.zeros(fleet, dtype=np.int64)
+    region[empty] = np.arange(len(empty)) % count
     away = np.empty(fleet, dtype=np.float32)
     # Groups that are to be divided: the first and last of their tours, the number of
     # their first region, and the number of their regions.
     groups = [(0, len(used), 0, count)]
     while len(groups) > 0:
-        first, last, number, parts = groups.pop()
+        first, last, number, wanted = groups.pop()
         group = used[first:last]
         region[group] = number
-        if parts == 1:
+        if wanted == 1:
             continue
         near = 1 + below(state.random, depot - 1)
         while region[nodes[near, TOUR]] != number:
@@ -153,12 +162,12 @@ def _divide(problem: Any, state: Any, count: Any) -> Any:
                 away[tour] = min(away[tour], leg_to(problem.legs, near, node))
                 node = nodes[node, NEXT]
         group[:] = group[np.argsort(away[group])]
-        half = parts // 2
+        half = wanted // 2
         filled = np.cumsum(sizes[group])
-        middle = 1 + np.searchsorted(filled, filled[-1] * half / parts)
-        middle = first + min(max(middle, half), len(group) - (parts - half))
+        middle = 1 + np.searchsorted(filled, filled[-1] * half / wanted)
+        middle = first + min(max(middle, half), len(group) - (wanted - half))
         groups.append((first, middle, number, half))
-        groups.append((middle, last, number + half, parts - half))
+        groups.append((middle, last, number + half, wanted - half))
     of_customers = np.empty(depot - 1, dtype=np.int64)
     for customer in range(1, depot):
         of_customers[customer - 1] = region[nodes[customer, TOUR]]
@@ -182,7 +191,7 @@ def _fill(problem: Any, state: Any, own: Any) -> None:
     for k in range(own.counts[CHANGED]):
         own.nodes[own.changed[k], MARK] = 0
     own.counts[CHANGED] = own.counts[EMPTY] = 0
-    for customer in range(1, depot):  # of other tours, nothing else is read
+    for customer in range(1, depot):  # of nodes of other tours, only this is read
         own.nodes[customer, TOUR] = state.nodes[customer, TOUR]
     own.loads[:] = _NEVER
     own.stamps[:] = _NEVER
@@ -208,6 +217,18 @@ def _fill(problem: Any, state: Any, own: Any) -> None:
     own.counts[USED] = used
 
 
+@inlined
+def _copy_node(state: Any, own: Any, node: Any, is_best: Any) -> None:
+    """Copy the links of a node, and mark it if the best plan has another successor."""
+    for column in range(MARK):
+        state.nodes[node, column] = own.nodes[node, column]
+    state.legs[node] = own.legs[node]
+    if is_best:
+        state.best[node] = own.best[node]
+    if state.best[node] != state.nodes[node, NEXT]:
+        mark(state, node)
+
+
 @compiled(_nrt=False)
 def _copy_back(problem: Any, state: Any, own: Any, is_best: Any) -> None:
     """
@@ -215,16 +236,8 @@ def _copy_back(problem: Any, state: Any, own: Any, is_best: Any) -> None:
 
     If ``is_best`` is True, also copy its best tours into those of the best plan.
     """
-    depot, customers = len(problem.near_depot), len(own.seeds)
     for tour in own.tours:
         state.loads[tour] = own.loads[tour]
-    for k in range(customers + len(own.tours)):
-        node: Any = depot + own.tours[k - customers]
-        if k < customers:
-            node = np.int64(own.seeds[k])
-        for column in range(MARK):
-            state.nodes[node, column] = own.nodes[node, column]
-        state.legs[node] = own.legs[node]
-        if is_best:
-            state.best[node] = own.best[node]
-    state.counts[USED] += own.counts[USED]
+        _copy_node(state, own, len(problem.near_depot) + tour, is_best)
+    for customer in own.seeds:
+        _copy_node(state, own, np.int64(customer), is_best)

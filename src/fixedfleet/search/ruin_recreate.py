@@ -1,4 +1,4 @@
-"""Ruin and recreate with simulated annealing, on one core."""
+"""Ruin and recreate with simulated annealing, on one core or several."""
 
 from __future__ import annotations
 
@@ -47,12 +47,10 @@ _CHUNK_ITERATIONS = 1000  # most iterations of a chunk if iterations are limited
 # Duration of a chunk if the search is long or runs in one of several threads, which
 # wait for Python's lock between chunks.
 _LONG_CHUNK_SECONDS = 1e-2
-# A round in regions takes so long that little of its time is spent on dividing the plan
-# and on waiting for the other cores. With a limit on iterations, each core has a number
-# of iterations per round.
-_ROUND_SECONDS, _ROUND_SECONDS_PER_CUSTOMER = 2e-2, 5e-6
-_SHORTEST_ROUND_SECONDS = 5e-3
-_ROUND_ITERATIONS = 2000
+# Duration of a round in regions, and the shortest of a short search. It is longer with
+# many customers, so that little of it is spent on dividing the plan.
+_ROUND_SECONDS, _SHORT_ROUND_SECONDS = 2e-2, 5e-3
+_ROUND_SECONDS_PER_CUSTOMER = 3e-6
 _FIRST_CHUNK = 32  # iterations of the first chunk, which measures the speed
 _MIN_EXCHANGE_SECONDS = 0.2  # shortest time between two exchanges of plans
 _ARRAYS_SECONDS = 3e-5  # time per customer to make the arrays of a large instance
@@ -144,15 +142,17 @@ def ruin_recreate(
     This is a generator that yields better and better plans, and returns the last plan
     of simulated annealing, which may be worse than the best.
 
-    With a limit on iterations, the same seed gives the same plan on any machine. The
-    temperature falls with the iterations if they are limited, otherwise with the time.
-    It does not fall while customers are unserved, because a low temperature makes it
-    harder to insert them. But if there are vehicle types, windows or shifts, it begins
-    to fall after half of the limit at the latest, because it may be impossible to serve
-    all customers. Now and then, the current plan is passed to the task's ``exchange``.
+    With a limit on iterations, the same seed and number of cores give the same plan on
+    any machine. The temperature falls with the iterations if they are limited,
+    otherwise with the time. It does not fall while customers are unserved, because a
+    low temperature makes it harder to insert them. But if there are vehicle types,
+    windows or shifts, it begins to fall after half of the limit at the latest, because
+    it may be impossible to serve all customers. Now and then, the current plan is
+    passed to the task's ``exchange``.
 
-    With ``large_scale``, all cores of the task search one plan, see
-    :mod:`fixedfleet.search.regions`. Otherwise one core is used.
+    With ``large_scale``, all cores of the task search the plan together, see
+    :mod:`fixedfleet.search.regions`. Otherwise, and if there are vehicle types, windows
+    or shifts, one core is used.
     """
     instance, deadline = task.instance, task.deadline
     plain = instance.is_plain
@@ -169,7 +169,8 @@ def ruin_recreate(
     advance = cpu_kernel.advance if plain else day_kernel.advance_day
     in_regions = parameters.large_scale and plain and task.cores > 1
     if in_regions:
-        advance = Regions(instance, task.seed, task.cores).advance
+        load_regions(uses_coordinates(instance))
+        advance = Regions(instance, task.seed, task.cores).run_round
     hot, cold = parameters.temperatures(n)
     unit = scale(instance) * (1.0 if plain else day_arrays.mean_price(instance))
     latest_begin = 1.0 if plain else 0.5
@@ -177,9 +178,9 @@ def ruin_recreate(
     seconds = deadline.seconds / (1000 if task.is_alone else 100)
     seconds = min(max(_CHUNK_SECONDS, seconds), _LONG_CHUNK_SECONDS)
     if in_regions:  # a chunk is a round
-        most = min(_ROUND_ITERATIONS * task.cores, most * task.cores)
-        seconds = max(_ROUND_SECONDS, _ROUND_SECONDS_PER_CUSTOMER * n)
-        seconds = min(seconds, max(_SHORTEST_ROUND_SECONDS, deadline.seconds / 100))
+        most *= task.cores
+        seconds = max(_SHORT_ROUND_SECONDS, deadline.seconds / 100)
+        seconds = max(min(seconds, _ROUND_SECONDS), _ROUND_SECONDS_PER_CUSTOMER * n)
     begin = 0.0  # share of the limit that was used when every customer was served
     least_pause = _MIN_EXCHANGE_SECONDS / max(deadline.seconds, _MIN_EXCHANGE_SECONDS)
     pause = max(1 / parameters.exchanges, least_pause)
@@ -350,8 +351,10 @@ def _run_once(measured: bool, cores: int) -> None:
     )
     plan = Plan([[1], [2], [3], range(4, n + 1)])
     problem, state = _begin(instance, plan, 0, _DEFAULTS, 0.0)
-    advance = cpu_kernel.advance if cores == 1 else Regions(instance, 0, cores).advance
-    advance(problem, state, 1, 1.0)
+    advance = cpu_kernel.advance
+    if cores > 1:
+        advance = Regions(instance, 0, cores).run_round
+    advance(problem, state, cores, 1.0)
 
 
 def _run_day_once() -> None:
@@ -388,6 +391,7 @@ def load_regions(measured: bool) -> None:
 
     ``measured`` has the meaning that it has for :func:`load_kernel`.
     """
+    load_kernel(measured)
     _load(partial(_run_once, measured, cores=2))
 
 
