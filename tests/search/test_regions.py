@@ -136,13 +136,13 @@ def test_the_best_plan_is_whole_if_regions_are_given_up(monkeypatch, instance, p
     """When tours become few, one core goes on: it must know where the plans differ."""
     problem, state = _begin(instance, packing, 3, LARGE_SCALE, 0.0)
     searched = regions.Regions(instance, 0, 3)
-    for temperature in (1.0, 1e4):  # the current plan becomes worse than the best one
+    for temperature in (1.0, 30.0):  # the current plan becomes worse than the best one
         searched.run_round(problem, state, 3000, temperature)
-    assert state.costs[0] > state.costs[1]
-    before = state.costs[1]
     monkeypatch.setattr(regions, "MIN_TOURS", 10**9)
-    searched.run_round(problem, state, 100_000, 1.0)
-    assert state.costs[1] < before
+    before = state.costs.copy()
+    assert before[0] > before[1]
+    while state.costs[1] == before[1]:  # until the first plan that is better
+        searched.run_round(problem, state, 1, 1e-3)
     plan = _best_plan(state, instance)
     assert plan.is_feasible(instance)
     assert plan.length(instance) == pytest.approx(state.costs[1], rel=1e-6)
