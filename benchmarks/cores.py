@@ -35,8 +35,7 @@ from fixedfleet.evaluate.tables import markdown_table
 from fixedfleet.fleet import assess_fleet
 from fixedfleet.search import Deadline, SearchTask, improve, load_search
 from fixedfleet.search.decomposition import DecompositionParameters, decomposition
-from fixedfleet.search.ruin_recreate import ruin_recreate
-from fixedfleet.search.side_by_side import search_side_by_side
+from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 from fixedfleet.version import describe_commit, own_version
 
 ITERATIONS = 400_000  # of each core, for measuring the time per iteration
@@ -49,49 +48,47 @@ _PAGE = """\
 The default search from a packing. Gaps are in %, means over the seeds, and "mean" over
 the instances of the line. Versions: in "before", cores compared their plans only
 between cycles; in commits df0c6d1 and 3555cb4, they exchange plans, with `exchanges=10`
-by default; in commit cda2090, they share a plan in regions. "trial" was never
-committed, and settings were chosen with it. "processors used" is the processor time
-divided by the time of all cores.
+by default; in commits cda2090 and d5c6c0d, they share a plan in regions, of about 70
+and 120 customers or more. "trial" was never committed, and settings were chosen with
+it. "processors used" is the processor time divided by the time of all cores. The Intel
+Xeon has 16 cores, the AMD EPYC two.
 
-## Eight instances of set X, 2 cores of an AMD EPYC
+## Eight instances of set X
 
-The fleet and the gap are those of the best known plan.
+The fleet and the gap are those of the best known plan. The eight runs "before" on 8
+cores ran beside those of 160 s on one core.
 
-{two}
-## Set XXL, 2 cores of an AMD EPYC
+{x}
+## Set XXL
 
 {xxl}
-## Eight instances of set X, 16 cores of an Intel Xeon
-
-The eight runs "before" on 8 cores ran beside those of 160 s on one core.
-
-{known}
-## Generated instances, 16 cores of an Intel Xeon
+## Generated instances
 
 The settings were chosen on these instances (`uchoa:CUSTOMERS:SEED`), not on set X. The
-gap is relative to the shortest plan of all these runs.
+gap is relative to the shortest plan of all these runs. `min_vehicles` is `min_tours`
+now.
 
 {generated}
 ## What is reached, and what is not
 
-- On set X, 16 cores have the same gap as before; 2, 4 and 8 cores have a smaller one.
-  On the generated instances, the trial with `exchanges=10` has a third of the gap that
-  16 cores had before; the settings were chosen there, and commit df0c6d1 with its
-  default settings was not measured.
-- The aim for 16 cores on set X was 0.25 % after 10 s and 0.15 % after 60 s. They do
-  not reach it: they are not better than 8, and on X-n1001 not better than one core.
-  There the threads use only 70 % of the processors, probably because they wait for
-  each other when they exchange plans, and plans with long tours have few groups of
-  tours that can be combined. With fewer plans (`min_customers=100,min_vehicles=12`)
-  X-n1001 is better, but the generated instances are worse than in that trial.
-- Later versions measure a plan before others have to wait for it, and exchange plans at
-  most every 0.2 s instead of 0.04 s. They have not been measured on 16 cores, nor have
-  runs of 160 s on one core.
+- On set XXL, two cores that share a plan in regions have a mean gap below 0.5 % after
+  60 s, which was the aim for 16 cores, and good plans earlier than before. On set X,
+  two cores have the same gap after 10 s as with exchanges alone, up to chance.
+- At any time, the plan of a longer run is nearly as good as that of a run with this
+  limit: see the runs of 5, 10, 20 and 60 s on two cores.
+- Regions have not been measured on 16 cores. With exchanges alone, 16 cores on set X
+  had the same gap as before, and 2, 4 and 8 cores a smaller one. The aim for 16 cores
+  was 0.25 % after 10 s and 0.15 % after 60 s. They did not reach it: they were not
+  better than 8, and on X-n1001 not better than one core. There the threads used only
+  70 % of the processors, probably because they waited for each other when they
+  exchanged plans, and plans with long tours have few groups of tours that can be
+  combined. In regions, cores wait for each other every 20 ms, but exchange no plans.
 
 The commands of the runs of 10 s on set X, and the one that prints this page:
 
     python benchmarks/cores.py X/X-n{{209,251,401,513,613,701,801,1001}}-*.vrp \\
         --rows x.jsonl --runs 16x2 8x2 4x3 2x3 1x3
+    python benchmarks/cores.py XXL/*.vrp --rows xxl.jsonl --runs 2x1@60
     python benchmarks/cores.py --page results/cores.jsonl.xz
 """
 
@@ -258,19 +255,30 @@ def _curve(rows, gap) -> list[str]:
 
 def page(rows) -> str:
     """Return the page results/cores.md for its rows."""
-    parts = defaultdict(list)
+    parts = {"x": [], "xxl": [], "generated": []}
     for row in rows:
-        kind = "xxl" if not row["name"].startswith("X-") else "two"
-        if row.get("machine", _FIRST_MACHINE) == _FIRST_MACHINE:
-            kind = "known" if row["best"] else "generated"
-        parts[kind].append(row)
-    kinds = "two", "xxl", "known", "generated"
-    return _PAGE.format(**{kind: tables(parts[kind]) for kind in kinds})
+        known = "x" if row["name"].startswith("X-") else "xxl"
+        parts[known if row["best"] else "generated"].append(row)
+    return _PAGE.format(**{kind: _by_machine(part) for kind, part in parts.items()})
+
+
+def _by_machine(rows) -> str:
+    """Return the tables of each machine."""
+    machines = defaultdict(list)
+    for row in rows:
+        machines[row.get("machine", _FIRST_MACHINE)].append(row)
+    if not machines:
+        return tables([])
+    return "\n".join(
+        f"{machine}:\n\n{tables(part)}" for machine, part in sorted(machines.items())
+    )
 
 
 def print_speed(instance: ff.Instance) -> None:
     """
     Print the time per iteration of ruin and recreate on one, several and all cores.
+
+    Several cores search one plan in regions.
     """
     packing = assess_fleet(instance).packing
     most = len(os.sched_getaffinity(0))
@@ -278,7 +286,7 @@ def print_speed(instance: ff.Instance) -> None:
         limit = Deadline(iterations=ITERATIONS * cores)
         task = SearchTask(instance, packing, limit, cores=cores)
         begin = time.perf_counter()
-        for _ in search_side_by_side(ruin_recreate, task):
+        for _ in ruin_recreate(task, RuinRecreateParameters(large_scale=True)):
             pass
         each = (time.perf_counter() - begin) / ITERATIONS * 1e6
         print(f"{instance.num_customers} customers, {cores} cores: {each:.2f} µs")
