@@ -345,3 +345,25 @@ def test_ray_and_a_gpu_exclude_each_other(batch, no_kernel):
     """The GPU search does not run on a cluster, and says so."""
     with pytest.raises(ff.InputError, match="leave Ray out"):
         ff.solve_batch(batch, iterations=1, search="gpu", engine="ray")
+
+
+_DYING = """
+import os, pathlib, signal
+
+def dying(task):
+    mark = pathlib.Path(__file__).with_name("died")
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield task.initial_plan
+"""
+
+
+def test_a_killed_worker_costs_only_its_work(tmp_path):
+    """Another worker searches the instances that it had."""
+    (tmp_path / "killed.py").write_text(_DYING, encoding="utf-8")
+    batch = generate.uniform(20, 8, seed=5)
+    search = f"{tmp_path / 'killed.py'}:dying"
+    found = ff.solve_batch(batch, time_limit=0.5, search=search, cores=2)
+    assert (tmp_path / "died").exists()
+    assert found.feasible.all()

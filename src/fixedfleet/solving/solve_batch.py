@@ -57,6 +57,7 @@ _CHUNK_SECONDS, _CHUNK = 0.5, 64
 _CLUSTER_CORES = 64  # the chunks for a cluster are sized for this many cores
 # Fewest chunks per process, so that all processes end at about the same time.
 _CHUNKS = 4
+_ATTEMPTS = 2  # the batch fails when this many workers have died in the same chunk
 
 
 def solve_batch(
@@ -447,11 +448,14 @@ def _on_cores(
             shared=(settings,),
             engine=how,
             processes=cores,
+            attempts=_ATTEMPTS,
             ending=pressed,
         )
         with contextlib.closing(jobs) as events:
             for event in events:
                 if isinstance(event, Lost):
+                    if event.again:
+                        continue
                     raise RuntimeError(f"{event.reason} while it searched")
                 found.update(event.value)
                 progress.show(f"{len(found):,} of {len(plans):,} instances")
