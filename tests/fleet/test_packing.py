@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections import Counter
 from random import Random
 
@@ -201,3 +202,30 @@ def test_exact_packing_has_one_worker_and_the_time_left(monkeypatch):
     told = [solver.parameters for solver in solvers]
     assert [one.max_time_in_seconds for one in told] == [50.0, 1_000_000]
     assert {(one.num_workers, one.random_seed) for one in told} == {(1, 0)}
+
+
+def hard_to_pack() -> list[int]:
+    """Demands that CP-SAT cannot pack into vehicles of 1,000 at once."""
+    rng = np.random.default_rng(5)
+    return rng.integers(150, 500, size=120).tolist()
+
+
+def test_exact_packing_ends_when_it_is_stopped():
+    """A user's stop ends CP-SAT long before its limit."""
+    sizes, asked = hard_to_pack(), []
+    fewest = -(-sum(sizes) // 1000)
+
+    def stop():
+        asked.append(None)
+        return len(asked) > 5
+
+    assert pack_exactly(sizes, 1000, fewest, Deadline(10_000, stop=stop)) == "undecided"
+
+
+def test_ctrl_c_is_noticed_after_an_exact_packing():
+    """CP-SAT would leave a handler behind that Python does not know."""
+    handler = signal.getsignal(signal.SIGINT)
+    pack_exactly([3, 3, 4], 10, 1, Deadline(20))
+    assert signal.getsignal(signal.SIGINT) == handler
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

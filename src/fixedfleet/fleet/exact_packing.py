@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +26,7 @@ NoPacking = Literal["impossible", "undecided"]
 _MOST_ARCS = 40_000
 _LONGEST_LIMIT = 1_000_000  # seconds
 _ARC_SECONDS = 1e-5  # time per arc to build the model
+_POLL_SECONDS = 0.01  # after which the deadline is looked at again
 
 
 def load() -> Any:
@@ -91,13 +93,28 @@ def pack_mixed(
     solver.parameters.num_workers = 1  # with more, the packing would be random
     solver.parameters.random_seed = 0
     solver.parameters.max_time_in_seconds = min(seconds, _LONGEST_LIMIT)
-    status = solver.solve(model)
+    solver.parameters.catch_sigint_signal = False  # Python would lose its own handler
+    status = _solve(solver, model, deadline)
     if status in (cp.OPTIMAL, cp.FEASIBLE):
         used = {arc: solver.value(flow) for arc, flow in flows.items()}
         return _paths(used, max(fleet))
     if status == cp.MODEL_INVALID:
         raise RuntimeError(f"CP-SAT refuses the packing model: {model.validate()}")
     return "impossible" if status == cp.INFEASIBLE else "undecided"
+
+
+def _solve(solver: Any, model: Any, deadline: Deadline) -> Any:
+    """Solve the model and return CP-SAT's status, but end early if a user stops it."""
+    with ThreadPoolExecutor(1) as thread:
+        status = thread.submit(solver.solve, model)
+        try:
+            while not (wait([status], _POLL_SECONDS).done or deadline.over()):
+                pass
+        finally:  # also after Ctrl-C
+            while not status.done():
+                solver.stop_search()
+                wait([status], _POLL_SECONDS)
+        return status.result()
 
 
 def _arcs(counts: dict[int, int], capacity: int) -> list[tuple[int, int]] | None:
