@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fixedfleet import InputError, generate
+from fixedfleet import InputError, generate, workers
 from fixedfleet.compiling import say_compiling
 from fixedfleet.interrupts import interrupt_noted
 from fixedfleet.registry import load_reference
@@ -483,3 +483,19 @@ def test_workers_that_compile_say_so_once(tmp_path, caplog):
         answers = [event.value for event in run_jobs(run_kernel, jobs, processes=2)]
         assert answers == [6, 6]
         assert [record.message for record in caplog.records] == said
+
+
+@pytest.mark.parametrize(
+    ("share", "cores"),
+    [("200000 100000", 2), ("50000 100000", 1), ("max 100000", 4), (None, 4)],
+)
+def test_a_container_has_as_many_cores_as_it_may_use(
+    monkeypatch, tmp_path, share, cores
+):
+    """A search with more threads than that would miss its time limit."""
+    file = tmp_path / "cpu.max"
+    if share is not None:
+        file.write_text(share + "\n", encoding="ascii")
+    monkeypatch.setattr(workers, "_CONTAINER_SHARE", file)
+    monkeypatch.setattr(workers.os, "sched_getaffinity", lambda _: range(4))
+    assert workers.available_cores() == cores

@@ -42,6 +42,8 @@ it is killed, together with the programs that they have started.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fixedfleet.errors import at_least, check_choice, check_whole
@@ -74,6 +76,9 @@ __all__ = [
 
 Engine = Literal["processes", "ray"]
 
+# Of Linux containers: the microseconds of processor time in each period, or "max".
+_CONTAINER_SHARE = Path("/sys/fs/cgroup/cpu.max")
+
 
 def check_engine(engine: str, processes: int | None) -> None:
     """Raise InputError for an unknown engine or less than one process."""
@@ -83,10 +88,19 @@ def check_engine(engine: str, processes: int | None) -> None:
 
 
 def available_cores() -> int:
-    """Return the number of cores that this process may use."""
+    """
+    Return the number of cores that this process may use.
+
+    A container may be given the time of fewer cores than it sees.
+    """
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    with suppress(OSError, ValueError):  # no such file, or its quota is "max"
+        quota, period = map(int, _CONTAINER_SHARE.read_text("ascii").split())
+        cores = min(cores, max(1, quota // period))
+    return cores
 
 
 def run_jobs(
