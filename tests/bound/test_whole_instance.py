@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet import generate
 from fixedfleet.bound import whole_instance
 from fixedfleet.bound.neighbourhoods import make_neighbourhoods
 from fixedfleet.bound.whole_instance import make_whole
@@ -113,3 +115,12 @@ def test_crowded_neighbourhoods_become_smaller():
     assert near.own.max() == 1 << 63  # the last bit is used
     for row in members:
         assert len({*near.own[row].tolist()}) == row.sum()
+
+
+def test_a_capacity_beyond_64_bits_fits():
+    """Compiled code adds loads with 64 bits; no load exceeds the sum of all demands."""
+    instance = generate.uniform(20, 1, seed=2)[0]
+    roomy = replace(instance, capacity=10**30)
+    plan = ff.Plan([range(1, 21)])
+    whole = make_whole(roomy, plan, 0.0)
+    assert whole.capacity == int(instance.demand_units.sum())

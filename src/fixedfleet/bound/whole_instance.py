@@ -108,6 +108,8 @@ def make_whole(instance: Instance, plan: Plan, vehicle_cost: float) -> WholeInst
     """
     cost = plan.cost_v(instance, vehicle_cost)
     distances, demands = instance.distances, instance.demand_units
+    # No load exceeds the sum of all demands, which fits into 64 bits.
+    capacity = min(instance.capacity_units, max(1, int(demands.sum())))
     exponent = _BITS - math.frexp(cost)[1] if cost > 0 else 0
     # A plan that costs at most as much has no arc longer than the cost.
     allowed = distances <= cost
@@ -116,15 +118,15 @@ def make_whole(instance: Instance, plan: Plan, vehicle_cost: float) -> WholeInst
     halves[:, 0] += math.floor(math.ldexp(vehicle_cost, exponent))
     np.fill_diagonal(halves, 0.0)
     together = demands[:, None] + demands[None, :]
-    allowed &= together <= instance.capacity_units
+    allowed &= together <= capacity
     np.fill_diagonal(allowed, False)
-    steps, limit = _count_in_steps(demands, instance.capacity_units)
+    steps, limit = _count_in_steps(demands, capacity)
     fractions = np.append(distances[distances <= cost], vehicle_cost)
     return WholeInstance(
         costs=halves.astype(np.int64),
         unit=Fraction(2) ** exponent,
         demands=demands,
-        capacity=instance.capacity_units,
+        capacity=capacity,
         steps=steps,
         limit=limit,
         vehicles=min(instance.vehicles, instance.num_customers),
