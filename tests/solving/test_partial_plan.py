@@ -184,6 +184,20 @@ def test_exchanges_end_with_the_deadline():
     assert swap_unserved(instance, plan, Deadline()) == ff.Plan([[2]])
 
 
+def test_exchanges_end_in_the_middle_of_a_long_tour():
+    """With thousands of customers in a tour, it would take minutes to its end."""
+    asked = []
+
+    def stop():
+        asked.append(None)
+        return len(asked) > 1
+
+    far = line(9, 5, 1, 1, demands=[1] * 4, capacity=2)
+    stopped = swap_unserved(far, ff.Plan([[1, 2]]), Deadline(stop=stop))
+    assert 1 not in stopped.tours[0]
+    assert 2 in stopped.tours[0]
+
+
 def test_every_round_has_its_share_of_the_time(monkeypatch):
     """Four rounds, each with another seed, end after each quarter of the time."""
     module = importlib.import_module("fixedfleet.solving.partial_plan")
@@ -212,8 +226,20 @@ def test_the_search_is_loaded_if_the_fleet_may_be_too_small(
     instance = line(9, 1, demands=[1, 1], capacity=1, vehicles=vehicles)
     module.load_for_partial_plan(instance)
     assert bool(loads) == loaded
+    known = len(loads)
     module.load_for_partial_plan(replace(instance, demands=[1, 2]))
-    assert len(loads) == loaded + 1  # one customer fits into no vehicle
+    assert len(loads) > known  # one customer fits into no vehicle
+
+
+def test_the_search_is_loaded_for_fewer_customers_too(monkeypatch):
+    """The fleet may serve so few that their distances are read from a matrix."""
+    module = importlib.import_module("fixedfleet.solving.partial_plan")
+    loads = []
+    monkeypatch.setattr(
+        module, "load_search", lambda _, one: loads.append(one.num_customers)
+    )
+    module.load_for_partial_plan(line(*[9] * 510, demands=[1] * 510, capacity=480))
+    assert loads == [510, 201]
 
 
 def test_customers_that_fit_to_the_last_unit_are_served():

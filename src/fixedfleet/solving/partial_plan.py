@@ -21,7 +21,7 @@ import numpy as np
 from fixedfleet.fleet import pack_quickly, quick_packing_size
 from fixedfleet.plan import Plan
 from fixedfleet.search import better, load_search, run_search
-from fixedfleet.search.task import MIN_SECONDS, drop_excess
+from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE, drop_excess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,12 +38,18 @@ _ROUNDS = 4  # rounds of search and swaps: two are worse, and more than four do 
 def load_for_partial_plan(instance: Instance) -> None:
     """
     Load the search for partial plans, unless a quick packing shows that none is needed.
+
+    How many customers a partial plan serves is not known yet, and the search of fewer
+    customers may need other compiled code. So it is loaded for two sizes.
     """
     if not instance.is_plain:
         return
     packed = quick_packing_size(instance)
     if packed is None or packed > instance.vehicles:
         load_search(_SEARCH, instance)
+        fewer = PARTS_ABOVE + 1  # what so many need includes what even fewer need
+        if instance.num_customers > fewer:
+            load_search(_SEARCH, instance.with_customers(range(1, fewer + 1)))
 
 
 def partial_plan(
@@ -162,9 +168,9 @@ def swap_unserved(instance: Instance, plan: Plan, deadline: Deadline) -> Plan:
     while shorter:
         shorter = False
         for number, tour in enumerate(tours):
-            if deadline.over():
-                return Plan(tours)
             for customer in tour:
+                if deadline.over():
+                    return Plan(tours)
                 found = _instead_of(customer, tours[number], out, instance)
                 if found is not None:
                     newcomer, tours[number] = found
