@@ -224,8 +224,9 @@ def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
     command = f"python -m experiments {table.name}"
     if options.instances is not None:
         command += f" --instances {options.instances}"
-    if options.seeds is not None:
-        command += f" --seeds {options.seeds}"
+    seeds = len({row.seed for row in rows})
+    if seeds > 1:
+        command += f" --seeds {seeds}"
     if options.reference != Options.reference:
         command += " --reference FILE"
     versions = _versions(rows)

@@ -281,6 +281,12 @@ def test_the_command_leaves_folders_open(render, row, tmp_path):
     assert "    python -m experiments some --instances 50 --reference FILE\n" in page
 
 
+def test_the_command_has_the_seeds_of_the_rows(render, row):
+    """By default it would run one seed of each instance."""
+    page = render([row(0, seed=seed) for seed in range(3)])
+    assert "    python -m experiments some --instances 4 --seeds 3\n" in page
+
+
 def test_a_method_is_named_by_the_size_of_the_set():
     """{N} stands for the number of customers."""
     line = Line(label="ours", method="paper{N}:model=a{N}")
