@@ -22,6 +22,8 @@ __all__ = ["render_page"]
 
 # Entries of `Row.made` that are not versions.
 _NOT_VERSIONS = {"network", "network_file", "program", "source", "spec"}
+# Commits in rows that are not in the history: their work was rebased into 894a8a6.
+_REBASED = {"030d5cc", "34640a8", "5ce072c"}
 _NOT_RECORDED = "not recorded"  # also the machine of a file of rows without one
 
 
@@ -233,6 +235,9 @@ def _origin(table: Table, cells: Sequence[Cell], options: Options) -> str:
     origin = f"Measured on {'; '.join(machines)}. Versions: {versions}."
     if {versions, *machines} == {_NOT_RECORDED}:
         origin = "The machine and the versions were not recorded."
+    rebased = sorted({row.made.get("commit", "") for row in rows} & _REBASED)
+    if rebased:
+        origin += f" Not in the history, but in 894a8a6: {' and '.join(rebased)}."
     return f"{origin}\n\n    {command}\n"
 
 

@@ -273,6 +273,15 @@ def test_versions_are_those_of_the_rows(row):
     assert _versions([unknown]) == _versions([]) == "not recorded"
 
 
+def test_a_page_says_which_commits_are_not_in_the_history(render, row):
+    """Nobody can check them out, so the page says where their work is."""
+    page = render([row(0, made={"commit": "34640a8"}), row(1, made={"commit": "266"})])
+    assert (
+        "commit 266 and 34640a8. Not in the history, but in 894a8a6: 34640a8." in page
+    )
+    assert "history" not in render([row(0, made={"commit": "266"})])
+
+
 def test_the_command_leaves_folders_open(render, row, tmp_path):
     """What to type names no folder of this machine."""
     with Results(tmp_path / "reference.jsonl") as results:
