@@ -88,6 +88,20 @@ def test_rows_of_a_network_that_was_replaced_do_not_count(weights, make_row):
     assert without_outdated([old], [get_method("network:model=no/such/file")]) == [old]
 
 
+def test_the_package_behind_a_lower_bound_is_recorded(make_row):
+    """Rows with prove=yes tell OR-Tools' version; older rows without it count."""
+    method = get_method("packing+auto:prove=yes")
+    made = made_with(method)
+    assert made["ortools"] == version_of("ortools")
+    assert made["hybgensea"] == version_of("hybgensea")
+    assert "ortools" not in made_with(get_method("packing+auto"))
+    older = {key: value for key, value in made.items() if key != "ortools"}
+    row = make_row(method=method.name, made=older, instance_hash="ba022f36")
+    assert without_outdated([row], [method]) == [row]
+    (said,) = describe_mix([(row, replace(row, made=made))])
+    assert said.endswith(f"than ortools {made['ortools']}: unknown")
+
+
 @pytest.mark.slow
 def test_a_replaced_network_is_run_again(weights, fakes, tmp_path, make_row):
     """Its old rows stay in the file, and new ones are made."""

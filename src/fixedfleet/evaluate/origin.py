@@ -72,6 +72,8 @@ def made_with(method: Method) -> dict[str, str]:
     names = {*_texts(method), *_texts(start)}
     if package := SEARCHES.abilities(search).package:
         made[package] = version_of(package)
+    if getattr(method, "prove", False) is True:  # GLOP of OR-Tools computes the bound
+        made["ortools"] = version_of("ortools")
     if search.startswith("command:"):
         made["program"] = _program_hash(search.removeprefix("command:"))
     for part in (method, start):

@@ -88,10 +88,11 @@ class Row:
         rounding, demands and capacity.
     made
         What the row was made with. Versions: ``fixedfleet``, ``commit`` (in a checkout,
-        by ``git describe --dirty``), and the package of an outside solver. First digits
-        of the SHA-256 of what made the plan: ``network`` (``network_file`` is the
-        file's name), ``program`` of a command, and ``source``, the files of the user's
-        own code. ``spec``: the spec of the method, if the user gave it a name.
+        by ``git describe --dirty``), the package of an outside solver, and ``ortools``
+        with the option ``prove=yes``. First digits of the SHA-256 of what made the
+        plan: ``network`` (``network_file`` is the file's name), ``program`` of a
+        command, and ``source``, the files of the user's own code.
+        ``spec``: the spec of the method, if the user gave it a name.
     details
         Numbers about the call. For a network: the seconds of its steps ``network``,
         ``decoding`` and ``repair``; the ``bits`` of the numbers in its matrix products,
