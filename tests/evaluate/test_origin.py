@@ -218,6 +218,17 @@ def test_rows_without_the_hash_of_their_instance_are_counted(make_row, untold):
     assert describe_mix((row, row) for row in rows) == [said] * (untold > 0)
 
 
+@pytest.mark.parametrize("key", ["network", "program", "source"])
+def test_rows_that_cannot_be_compared_with_their_method_are_counted(make_row, key):
+    """The sentence counts the rows where one side has a hash and the other has none."""
+    plain = make_row(instance_hash="ba022f36")
+    hashed = replace(plain, made={key: "0" * 8})
+    pairs = [(plain, plain), (hashed, hashed), (plain, hashed), (hashed, plain)]
+    (said,) = describe_mix(pairs)
+    assert said.startswith("2 rows in the file cannot be compared with their methods")
+    assert describe_mix(pairs[:2]) == []
+
+
 def test_a_checkout_is_told_by_its_commit(tmp_path, monkeypatch):
     """Two states of uncommitted sources differ, also in a copy without Git."""
     folder = tmp_path / "src" / "fixedfleet"

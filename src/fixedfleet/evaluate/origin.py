@@ -182,8 +182,9 @@ def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     """
     Return sentences about rows that were made with other versions than today's.
 
-    There is one sentence for each package, and one for the commit of fixedfleet. A
-    further sentence says how many rows lack the hash of their instance.
+    There is one sentence for each package, and one for the commit of fixedfleet. Two
+    further sentences say how many rows lack the hash of their instance, and for how
+    many the row or today's method lacks the hash of a program, source or network.
 
     Parameters
     ----------
@@ -192,10 +193,11 @@ def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
         second row need not have results.
     """
     versions: dict[str, set[str]] = {}
-    untold = 0
+    untold = unhashed = 0
     for row, here in pairs:
         untold += not row.instance_hash
         now = here.made
+        unhashed += any((key in row.made) != (key in now) for key in _MAKERS)
         for key in now.keys() - {*_MAKERS, "spec", "network_file"}:
             if (then := row.made.get(key, "unknown")) != now[key]:
                 versions.setdefault(f"{key} {now[key]}", set()).add(then)
@@ -206,6 +208,11 @@ def describe_mix(pairs: Iterable[tuple[Row, Row]]) -> list[str]:
     ]
     if untold:
         said.append(f"{untold:,} rows in the file do not record their instance's data")
+    if unhashed:
+        said.append(
+            f"{unhashed:,} rows in the file cannot be compared with their methods, "
+            "because a hash of the program, source file or network is missing"
+        )
     return said
 
 
