@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,6 +73,11 @@ class DividedPlan:
         self._nearest_first = nearest_first(instance)
 
     @property
+    def can_draw(self) -> bool:
+        """Whether at least two tours are not being searched."""
+        return len(self._tours) > 1
+
+    @property
     def tours(self) -> list[Tour]:
         """The present tours."""
         return [*self._tours.values(), *self._searched.values()]
@@ -106,7 +111,7 @@ class DividedPlan:
         parts.
         """
         free = list(self._tours.values())
-        for _ in range(_DRAWS if len(free) > 1 else 0):
+        for _ in range(_DRAWS if self.can_draw else 0):
             group: list[Tour] = []
             customers = 0
             for tour in self._near(self._draw_customer(free)):
@@ -218,8 +223,9 @@ def search_in_threads(
 
     With a limit on iterations, parts are yielded in the order in which they were drawn,
     so that the result does not depend on the speed of the threads. Otherwise a part is
-    yielded as soon as its search ends. A search that has not ended soon after the
-    deadline is abandoned, and its plan is lost.
+    yielded as soon as its search ends. A search that has not ended soon after the time
+    limit is abandoned, and its plan is lost. If the user stops, none is waited for, so
+    that the caller can return the plan that it has.
 
     Parameters
     ----------
@@ -234,24 +240,22 @@ def search_in_threads(
         When to end. Only the calling thread calls its ``stop``; the deadlines given to
         ``draw`` are over when it has returned True.
     """
-    if cores == 1:
-        while not deadline.over() and (drawn := draw(deadline)) is not None:
-            yield drawn[0], drawn[1]()
-        return
     stopped = threading.Event()
     limit = replace(deadline, stop=stopped.is_set)
     running: dict[Future[Plan], Part] = {}
-    threads, patience, idle = ThreadPoolExecutor(cores), math.inf, False
+    patience, idle = math.inf, False
     try:
         while time.monotonic() < patience:
             if not stopped.is_set() and deadline.over():
                 stopped.set()
+                if deadline.used() < 1:  # the user has stopped it
+                    return
                 patience = time.monotonic() + _GRACE_SECONDS
             while not (idle or stopped.is_set()) and len(running) < cores:
                 drawn = draw(limit)
                 idle = drawn is None
                 if drawn is not None:
-                    running[threads.submit(drawn[1])] = drawn[0]
+                    running[_start(drawn[1])] = drawn[0]
             if not running:
                 return
             first = next(iter(running))
@@ -261,4 +265,17 @@ def search_in_threads(
                 idle = False
     finally:  # also if ``stop`` raises an error
         stopped.set()
-        threads.shutdown(wait=False)
+
+
+def _start(search: Search) -> Future[Plan]:
+    """Run a search in a thread that the end of the program does not wait for."""
+    future: Future[Plan] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(search())
+        except BaseException as error:  # the calling thread raises it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
