@@ -34,6 +34,7 @@ from fixedfleet.search.decomposition import (
     _whole_settings,
     part_population,
 )
+from fixedfleet.search.parts import DividedPlan
 from fixedfleet.search.ruin_recreate import RuinRecreateParameters, ruin_recreate
 
 
@@ -377,6 +378,45 @@ def test_parts_of_the_plan_of_another_search_are_small_again(
     assert len(adopted) == 2
     assert sizes[adopted[0] - 1] > 200
     assert sizes[adopted[0]] < 120
+
+
+def test_parts_do_not_grow_without_limit(monkeypatch, instance, packing):
+    """HGS-CVRP needs a matrix of a part, so memory would grow with its square."""
+    sizes = []
+
+    def search_part(part, *_, **__):
+        sizes.append(len(part.customers))
+        return part.plan
+
+    monkeypatch.setattr(decomposition, "search_part", search_part)
+    small = DecompositionParameters(max_part_size=120)
+    task = SearchTask(instance, packing, Deadline(60, iterations=10**8))
+    list(decomposition._search_parts(task, small))
+    assert 120 < max(sizes) < 160
+
+
+def test_parts_do_not_grow_while_all_tours_but_one_are_searched(monkeypatch):
+    """There are no two tours for a larger part, either."""
+    three = generate.uchoa(240, seed=5, route_size=80)
+    plan, log, draw = assess_fleet(three).packing, [], DividedPlan.draw
+    assert plan.vehicles == 3
+
+    def logged(tours, size, *args):
+        log.append(size)
+        return draw(tours, size, *args)
+
+    def search_part(part, *_, **__):
+        while len(log) < 2:
+            time.sleep(0.001)
+        time.sleep(0.1)
+        log.append("ended")
+        return part.plan
+
+    monkeypatch.setattr(DividedPlan, "draw", logged)
+    monkeypatch.setattr(decomposition, "search_part", search_part)
+    task = SearchTask(three, plan, Deadline(60, iterations=10**6), cores=2)
+    list(decomposition._search_parts(task, DecompositionParameters()))
+    assert log[:3] == [100, 100, "ended"]
 
 
 def test_parts_of_a_plan_are_searched_at_once(monkeypatch, instance, packing):

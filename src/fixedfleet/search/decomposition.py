@@ -107,9 +107,10 @@ class DecompositionParameters:
         multiples of the mean length of the plan's legs between customers.
     part_size
         Customers per part.
-    growth
+    growth, max_part_size
         Factor by which the size of parts grows when no new part of the present size can
-        be drawn.
+        be drawn, and the size up to which it grows: HGS-CVRP needs a matrix of the
+        distances in a part.
     passes
         How often each customer should be in a part. The time per part is chosen
         accordingly, within the two limits that follow.
@@ -148,6 +149,7 @@ class DecompositionParameters:
     hot: float = 4.0
     cold: float = 0.05
     part_size: int = 100
+    max_part_size: int = 1000
     growth: float = 1.25
     passes: int = 3
     min_part_seconds: float = 0.03
@@ -475,7 +477,8 @@ def _search_parts(
     deadline, n, cores = task.deadline, task.instance.num_customers, task.cores
     plan = task.initial_plan
     tours = DividedPlan(task.instance, plan, task.seed)
-    size, most = _part_size(n, len(tours.tours), parameters), n / cores
+    size = _part_size(n, len(tours.tours), parameters)
+    most = min(n / cores, parameters.max_part_size)
     seconds = deadline.left() * 100 * cores / (parameters.passes * n)
     seconds = max(seconds, parameters.min_part_seconds)
     seconds = min(seconds, parameters.max_part_seconds)
@@ -497,7 +500,7 @@ def _search_parts(
         if left <= 0 or iterations == 0 or exchange_is_due():
             return None
         part = tours.draw(size, in_vain, cores)
-        while part is None and size <= most:
+        while part is None and size <= most and tours.can_draw:
             size *= parameters.growth
             part = tours.draw(size, in_vain, cores)
         if part is None:
