@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ import fixedfleet as ff
 from fixedfleet import generate
 from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import SearchTask, cpu_arrays, regions
+from fixedfleet.search import SearchTask, cpu_arrays, cpu_kernel, regions
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     _begin,
     _best_plan,
+    load_regions,
     ruin_recreate,
 )
 
@@ -161,3 +163,21 @@ def test_a_round_has_as_many_iterations_as_asked_for(
     regions.Regions(instance, 0, 3).run_round(problem, state, iterations, 1.0)
     assert sum(done) == iterations
     assert max(done) - min(done) <= 1
+
+
+@pytest.mark.parametrize("cores", [1, 8])
+def test_the_temperature_falls_in_as_many_steps_on_any_number_of_cores(
+    monkeypatch, instance, packing, cores
+):
+    """If cores made longer rounds, the plan would be divided only a few times."""
+    rounds = []
+
+    def run_round(_, problem, state, count, temperature):
+        rounds.append(temperature)
+
+    load_regions(measured=False)
+    monkeypatch.setattr(regions.Regions, "run_round", run_round)
+    monkeypatch.setattr(cpu_kernel, "advance", partial(run_round, None))
+    task = SearchTask(instance, packing, Deadline(60, iterations=800), cores=cores)
+    list(ruin_recreate(task, LARGE_SCALE))
+    assert len(rounds) == 100

@@ -174,11 +174,12 @@ def ruin_recreate(
     hot, cold = parameters.temperatures(n)
     unit = scale(instance) * (1.0 if plain else day_arrays.mean_price(instance))
     latest_begin = 1.0 if plain else 0.5
-    most = min(_CHUNK_ITERATIONS, max(1, (deadline.iterations or 0) // 100))
+    threads = task.cores if in_regions else 1  # that share the iterations of a chunk
+    share = (deadline.iterations or 0) // 100
+    most = min(_CHUNK_ITERATIONS * threads, max(threads, share))
     seconds = deadline.seconds / (1000 if task.is_alone else 100)
     seconds = min(max(_CHUNK_SECONDS, seconds), _LONG_CHUNK_SECONDS)
     if in_regions:  # a chunk is a round
-        most *= task.cores
         seconds = max(_SHORT_ROUND_SECONDS, deadline.seconds / 100)
         seconds = max(min(seconds, _ROUND_SECONDS), _ROUND_SECONDS_PER_CUSTOMER * n)
     begin = 0.0  # share of the limit that was used when every customer was served
