@@ -356,6 +356,11 @@ def dying(task):
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     yield task.initial_plan
+
+def deadly(task):
+    if task.seed == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield task.initial_plan
 """
 
 
@@ -367,3 +372,16 @@ def test_a_killed_worker_costs_only_its_work(tmp_path):
     found = ff.solve_batch(batch, time_limit=0.5, search=search, cores=2)
     assert (tmp_path / "died").exists()
     assert found.feasible.all()
+
+
+def test_an_instance_that_kills_each_worker_costs_only_its_search(tmp_path, caplog):
+    """Its chunk keeps the initial plans, with a warning; the others are searched."""
+    (tmp_path / "killed.py").write_text(_DYING, encoding="utf-8")
+    batch = generate.uniform(20, 8, seed=5)
+    search = f"{tmp_path / 'killed.py'}:deadly"
+    found = ff.solve_batch(batch, time_limit=0.5, search=search, seed=0, cores=2)
+    assert found.feasible.all()
+    assert [one.getMessage() for one in caplog.records] == [
+        "the worker process ended by signal 9 while it searched: 1 instance left "
+        "as planned at the start"
+    ]

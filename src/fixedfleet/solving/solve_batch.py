@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import re
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from fixedfleet import wording
 from fixedfleet.deadline import Deadline
 from fixedfleet.errors import (
     InputError,
@@ -52,12 +54,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchResult", "solve_batch"]
 
+_log = logging.getLogger("fixedfleet")
+
 # A job of a process is a chunk of instances: at most this many, and at most this work.
 _CHUNK_SECONDS, _CHUNK = 0.5, 64
 _CLUSTER_CORES = 64  # the chunks for a cluster are sized for this many cores
 # Fewest chunks per process, so that all processes end at about the same time.
 _CHUNKS = 4
-_ATTEMPTS = 2  # the batch fails when this many workers have died in the same chunk
+_ATTEMPTS = 2  # a chunk is not searched again when it has killed this many workers
 
 
 def solve_batch(
@@ -454,9 +458,13 @@ def _on_cores(
         with contextlib.closing(jobs) as events:
             for event in events:
                 if isinstance(event, Lost):
-                    if event.again:
-                        continue
-                    raise RuntimeError(f"{event.reason} while it searched")
+                    if not event.again:
+                        _log.warning(
+                            "%s while it searched: %s left as planned at the start",
+                            event.reason,
+                            wording.count(len(event.job[1]), "instance"),
+                        )
+                    continue
                 found.update(event.value)
                 progress.show(f"{len(found):,} of {len(plans):,} instances")
     return _replace(plans, found)
