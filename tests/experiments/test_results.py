@@ -275,28 +275,107 @@ def test_the_readme_has_the_table_of_quality_against_time():
     assert table in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "folder"), [("x-all", "X"), ("xxl", "XXL")])
-def test_the_pages_of_cvrplib_have_the_gaps_of_their_rows(name, folder, shared):
-    """Each gap is to the best known cost, with the vehicles beyond the fleet."""
+def read_cvrplib(name):
+    """Return a page's tables, its best known costs, and rows by program and instance.
+
+    The last table has the best known costs, in its column of this name.
+    """
+    tables = read_tables(RESULTS / f"cvrplib-{name}.md")
+    headings, _, *lines = tables[-1]
+    place = headings.index("best known")
+    best = {line[0]: int(line[place].replace(",", "")) for line in lines if line[place]}
     rows = defaultdict(dict)
     for row in Results(RESULTS / f"rows-cvrplib-{name}.jsonl.xz").rows():
-        program = re.sub(r"command:(filo2|ails).*", r"\1", row.method)
-        rows[row.instance][program] = row
-    *_, (headings, _, *lines) = read_tables(RESULTS / f"cvrplib-{name}.md")
-    columns = {"ours": "packing+auto", "FILO2": "filo2", "AILS-II": "ails"}
-    shown = {line[0]: dict(zip(headings, line, strict=True)) for line in lines}
-    shown.pop(f"mean of {len(rows)}", None)
-    assert shown.keys() == rows.keys()
-    for instance, cells in shown.items():
-        best = read_solution_cost(shared / "cvrplib" / folder / f"{instance}.sol")
-        for heading in columns.keys() & cells.keys():
-            row = rows[instance].get(columns[heading])
-            cell = "–"
-            if row is not None:
-                gap = round(100 * (row.length / best - 1), 2) + 0.0
-                cell = f"{gap:.2f}" + (f", +{row.excess}" if row.excess else "")
-            assert cells[heading] == cell, (instance, heading)
+        rows[re.sub(r"command:(filo2|ails).*", r"\1", row.method)][row.instance] = row
+    assert rows["packing+auto"].keys() == rows["filo2"].keys() == best.keys()
+    return tables, best, rows
+
+
+def gap_of(row, best):
+    """Return by how many per cent a plan is longer than the best known one."""
+    return 100 * (row.length / best[row.instance] - 1)
+
+
+@pytest.mark.parametrize(("name", "folder"), [("x-all", "X"), ("xxl", "XXL")])
+def test_the_pages_of_cvrplib_have_its_best_known_costs(name, folder, shared):
+    """They are those of CVRPLIB's solution files."""
+    _, best, _ = read_cvrplib(name)
+    for instance, cost in best.items():
+        file = shared / "cvrplib" / folder / f"{instance}.sol"
+        assert read_solution_cost(file) == cost, instance
+
+
+def test_the_page_of_set_x_has_the_figures_of_its_rows():
+    """Its means and counts, and for each instance the gap and the vehicles beyond."""
+    (means, plans), best, rows = read_cvrplib("x-all")
+    ours, filo2, ails = (rows[name] for name in ("packing+auto", "filo2", "ails"))
+
+    def cell(row):
+        if row is None:
+            return "–"
+        gap = round(gap_of(row, best), 2) + 0.0  # not -0.00
+        return f"{gap:.2f}" + (f", +{row.excess}" if row.excess else "")
+
+    for instance, *cells in plans[2:]:
+        found = [one.get(instance) for one in (ours, filo2, ails)]
+        fleet = str(found[0].fleet)
+        assert cells == [fleet, f"{best[instance]:,}", *map(cell, found)], instance
+    within = {name for name in ails if filo2[name].within and ails[name].within}
+    small = {name for name, row in ours.items() if row.customers <= 200}
+    groups = [ours.keys(), small, ours.keys() - small, ails.keys(), within]
+    for (_, count, *cells), group in zip(means[2:-1], groups, strict=True):
+        assert count == str(len(group))
+        for shown, one in zip(cells, (ours, filo2, ails), strict=True):
+            known = [gap_of(one[name], best) for name in group if name in one]
+            mean = f"{np.mean(known):.3f}" if len(known) == len(group) else "–"
+            assert shown.strip("*") == mean, group
+    beyond = [
+        f"{sum(row.excess > 0 for row in one.values())} of {len(one)}"
+        for one in (ours, filo2, ails)
+    ]
+    assert means[-1] == ["plans beyond the fleet", "", *beyond]
+
+    def compared(other):
+        """Return on how many instances ours is shorter, on how many in all, longer."""
+        pairs = [(ours[name].length, row.length) for name, row in other.items()]
+        shorter, longer = (sum(a < b for a, b in pairs), sum(a > b for a, b in pairs))
+        return f"{shorter} of {len(pairs)}", longer
+
+    text = (RESULTS / "cvrplib-x-all.md").read_text(encoding="utf-8")
+    slowest = max(row.seconds for row in ours.values())
+    least, most = (f([row.seconds for row in filo2.values()]) for f in (min, max))
+    short, long = (f([row.seconds for row in ails.values()]) for f in (min, max))
+    for sentence in (
+        f"Ours took at most {slowest:.2f} s",
+        f"a row took {least:.0f} to {most:.0f} s with them",
+        f"AILS-II took {short:.0f} to {long:.0f} s",
+        "than FILO2's on {} instances and longer on {}".format(*compared(filo2)),
+        "than AILS-II's on {} and longer on {}".format(*compared(ails)),
+    ):
+        assert sentence in text, sentence
+
+
+def test_the_page_of_set_xxl_has_the_figures_of_its_rows():
+    """Gaps, seconds and memory of each instance, and the mean gaps."""
+    (table,), best, rows = read_cvrplib("xxl")
+    pairs = [rows["packing+auto"], rows["filo2"]]
+    for instance, *cells in table[2:-1]:
+        found = [one[instance] for one in pairs]
+        assert all(row.within for row in found)
+        of_instance = (found[0].customers, found[0].fleet, best[instance])
+        assert cells == [f"{number:,}" for number in of_instance] + [
+            shown
+            for row in found
+            for shown in (
+                f"{gap_of(row, best):.2f}",
+                f"{row.seconds:.0f}",
+                f"{row.details['peak_mb']:.0f}",
+            )
+        ], instance
+    means = [np.mean([gap_of(row, best) for row in one.values()]) for one in pairs]
+    ours, filo2 = (f"{mean:.2f}" for mean in means)
+    count = f"mean of {len(best)}"
+    assert table[-1] == [count, "", "", "", ours, "", "", filo2, "", ""]
 
 
 def read_figures(name):
@@ -378,9 +457,43 @@ def test_the_results_repeat_the_pages_of_cvrplib():
     (xxl,) = read_tables(RESULTS / "cvrplib-xxl.md")
     rows = {row[0]: row for row in xxl}
     mean, long_tours = rows["mean of 6"], rows["Leuven2"]
-    assert f"ours is {mean[3]} % above" in part and f"FILO2 {mean[6]} %" in part
+    assert f"ours is {mean[4]} % above" in part and f"FILO2 {mean[7]} %" in part
     said = "it has {} % and FILO2 {} % after {} s"
-    assert said.format(*(long_tours[place] for place in (3, 6, 7))) in part
+    assert said.format(*(long_tours[place] for place in (4, 7, 8))) in part
+    shorter = [float(row[4]) < float(row[7]) for row in xxl[2:-1]]
+    assert (sum(shorter), len(shorter)) == (5, 6)
+    assert "shorter than FILO2 on five of them" in part
+
+
+def test_the_results_repeat_the_page_of_cores():
+    """docs/results.md has the mean gaps of several cores on sets X and XXL."""
+    text = " ".join((ROOT / "docs" / "results.md").read_text("utf-8").split())
+    part = text.partition("On eight of the instances, one core")[2]
+    means = defaultdict(list)
+    for heading, _, *lines in read_tables(RESULTS / "cores.md"):
+        if "mean" in heading:
+            for limit, version, settings, number, _, _, mean, *_ in lines:
+                if settings == "default":
+                    means[limit, version, int(number)].append(f"{float(mean):.2f} %")
+    (one,), (two,), (eight,), (sixteen,) = (
+        means["10 s", "df0c6d1", count] for count in (1, 2, 8, 16)
+    )
+    (regions,), (exchanges,), (single,), (xxl,) = (
+        means[key]
+        for key in (
+            ("10 s", "d5c6c0d", 2),
+            ("10 s", "3555cb4", 2),
+            ("10 s", "cda2090", 1),
+            ("60 s", "cda2090", 2),
+        )
+    )
+    for sentence in (
+        f"has {one} after 10 s, two {two}, eight {eight} and sixteen {sixteen},",
+        f"instances {regions} after 10 s, with exchanges alone {exchanges}, and",
+        f"with one core {single}, which are equal",
+        f"on set XXL {xxl} after 60 s",
+    ):
+        assert sentence in part, sentence
 
 
 def test_the_documentation_repeats_the_page_of_fine_tuning():
