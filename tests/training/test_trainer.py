@@ -79,6 +79,28 @@ def test_every_precision_trains_the_papers_network(preset, labels, tmp_path, pre
     assert found[-1] < found[0]
 
 
+@pytest.mark.parametrize("precision", ["tf32", "fp32"])
+def test_torch_keeps_its_precision_of_matrix_products(
+    preset, labels, tmp_path, monkeypatch, precision
+):
+    """A training from Python sets its own precision and restores that of the caller."""
+    during = set()
+    monkeypatch.setattr(
+        trainer._Trainer,
+        "_learning_rate",
+        lambda self: during.add(torch.get_float32_matmul_precision()) or 0.1,
+    )
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        short = changed(preset, steps=1, precision=precision)
+        train(short, labels, out=tmp_path, display=None)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert during == {"highest" if precision == "fp32" else "high"}
+
+
 def test_a_budget_in_minutes_replaces_the_epochs(preset, labels, tmp_path):
     """A budget of almost no time ends after one step, whatever the epochs."""
     short = changed(preset, minutes=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import asdict, dataclass
@@ -31,7 +32,7 @@ from fixedfleet.training.validation import validate
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from torch import Tensor
 
@@ -144,7 +145,8 @@ def train(
     check_seed(seed)
     if weights is not None and resume:
         raise InputError("resume and weights are both given: a checkpoint has weights")
-    with Ranks(device) as ranks, calm_threads(ranks.device):
+    tf32 = _allow_tf32(preset.training.precision != "fp32")
+    with Ranks(device) as ranks, calm_threads(ranks.device), tf32:
         data = gather_data(preset, labels, ranks.device, seed)
         trainer = _Trainer(preset, data, ranks, Path(out), seed)
         trainer.start(resume, weights)
@@ -159,6 +161,25 @@ def train(
         return trainer.run(log)
 
 
+@contextlib.contextmanager
+def _allow_tf32(allowed: bool) -> Iterator[None]:
+    """
+    Return a context manager that says whether matrix products may be computed in TF32.
+
+    Afterwards, torch has the setting from before again. A setting by torch's newer
+    attributes ``fp32_precision`` is lost, because torch cannot report it here.
+    """
+    before = None
+    with contextlib.suppress(RuntimeError):
+        before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high" if allowed else "highest")
+    try:
+        yield
+    finally:
+        if before is not None:
+            torch.set_float32_matmul_precision(before)
+
+
 class _Trainer:
     """One training: its data, its network and optimiser, and its progress."""
 
@@ -168,9 +189,6 @@ class _Trainer:
         self.preset, self.config = preset, preset.training
         self.data, self.ranks, self.out, self.seed = data, ranks, out, seed
         self.steps_per_epoch = sum(bucket.steps for bucket in data.buckets)
-        # An earlier training in this process may have left another value.
-        high = "highest" if self.config.precision == "fp32" else "high"
-        torch.set_float32_matmul_precision(high)
         torch.manual_seed(seed)
         network = make_network(preset.network, preset.model)
         self._check_sizes(network)
