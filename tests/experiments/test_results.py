@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 ROOT = RESULTS.parent
 CARD = ROOT / "src" / "fixedfleet" / "model" / "shipped" / "universal.md"
-# Pages that no command renders. Tests below compare them with rows or measurements, but
-# not large-instances.md, whose rows were not kept.
+# Pages that no command renders. Tests below compare them with rows or measurements.
 BY_HAND = {
-    "universal.md", "cvrplib-x-all.md", "cvrplib-xxl.md", "large-instances.md",
-    "fixed-fleets.md", "training-times.md",
+    "universal.md", "cvrplib-x-all.md", "cvrplib-xxl.md", "fixed-fleets.md",
+    "training-times.md",
 }  # fmt: skip
 OF_BENCHMARKS = {
     "cores.md", "days.md", "fine-tuning.md", "lower-bounds.md", "proven.md",
@@ -48,6 +47,7 @@ NETWORK = {
     ),
 }
 SETS = ("vrp20", "vrp50", "vrp100")
+FAR_SETS = ("uchoa100", "clustered100", "uniform200")  # without kept reference plans
 
 
 def read_tables(path: Path) -> list[list[list[str]]]:
@@ -200,36 +200,69 @@ def test_reference_plans_have_the_lengths_in_their_rows():
         assert row.instance_hash == instance_hash(instance)
 
 
-@pytest.mark.slow
-def test_the_page_of_the_shipped_network_has_the_figures_of_its_rows():
-    """The gaps on the test sets are recomputed from the rows that are kept."""
+def read_shipped_network():
+    """Return the tables of universal.md, each by its lines, without their options."""
+    return [
+        {re.sub(r" \(`.*`\)", "", label): cells for label, *cells in table}
+        for table in read_tables(RESULTS / "universal.md")
+    ]
+
+
+def read_rows_of_networks():
+    """Return the rows behind universal.md by method, without its device and batch."""
     rows = defaultdict(list)
     for file in ("universal", "attention-model"):
         for row in Results(RESULTS / f"rows-{file}.jsonl.xz").rows():
             method = re.sub(r"(batch=\d+|device=cuda),?", "", row.method).rstrip(":,")
             rows[method].append(row)
+    return rows
+
+
+def count_within(rows):
+    """Return the number of rows, and before it their share within the fleet."""
+    share = sum(row.within for row in rows) / len(rows)
+    return ("" if share == 1 else f"{100 * share:.1f} % of ") + f"{len(rows):,}"
+
+
+@pytest.mark.slow
+def test_the_page_of_the_shipped_network_has_the_figures_of_its_rows():
+    """The gaps on the test sets are recomputed from the rows that are kept.
+
+    The plans to which the gaps on the other sets refer were not kept.
+    """
+    lines, _ = read_shipped_network()
+    rows = read_rows_of_networks()
     sets = [get_set(name, 1000, RESULTS / "rows-reference.jsonl.xz") for name in SETS]
-    lines = {cells[0]: cells[1:] for cells in read_tables(RESULTS / "universal.md")[0]}
+    assert set(lines) == {"", "---", *NETWORK}
     for label, method in NETWORK.items():
-        (shown,) = [
-            cells
-            for name, cells in lines.items()
-            if re.sub(r" \(`.*`\)", "", name) == label
-        ]
-        for part, cell in zip(sets, shown, strict=False):
+        for part, cell in zip(sets, lines[label], strict=False):
             names = set(part.names)
             own = [row for row in rows[method] if row.instance in names]
-            summary = summarise(own, part)
-            gap = show_mean(summary.gap, 2)
-            share = f"{summary.share_within:.1%} of ".replace("%", " %")
-            solved = "" if summary.within == summary.runs else share
-            assert cell == f"{gap} ({solved}{summary.runs:,})", label
+            gap = show_mean(summarise(own, part).gap, 2)
+            assert cell == f"{gap} ({count_within(own)})", label
+        for name, cell in zip(FAR_SETS, lines[label][3:], strict=True):
+            own = [row for row in rows[method] if row.instance.startswith(name)]
+            assert cell.endswith(f"({count_within(own)})" if own else ""), label
+            assert bool(cell) == bool(own)
+
+
+def test_the_page_of_the_shipped_network_has_the_times_of_its_rows():
+    """Seconds of the GPU for each test set, and docs/results.md has one of them."""
+    _, lines = read_shipped_network()
+    rows = read_rows_of_networks()
+    for label, cells in list(lines.items())[2:]:
+        for size, cell in zip((20, 50, 100), cells, strict=True):
+            own = [r for r in rows[NETWORK[label]] if f"test{size}/" in r.instance]
+            assert len(own) == 1000
+            assert cell == f"{sum(row.seconds for row in own):.3f}", label
+    text = " ".join((ROOT / "docs" / "results.md").read_text("utf-8").split())
+    seconds = float(lines["one view"][2])
+    assert f"One H200 plans 1,000 VRP100 instances in {seconds:.2f} s" in text
 
 
 def test_the_card_of_the_shipped_network_repeats_its_page():
     """The card has the gaps of results/universal.md, without their intervals."""
-    page = {cells[0]: cells[1:] for cells in read_tables(RESULTS / "universal.md")[0]}
-    page = {re.sub(r" \(`.*`\)", "", label): cells for label, cells in page.items()}
+    page, _ = read_shipped_network()
     (card,) = [table for table in read_tables(CARD) if len(table[0]) == 7]
     assert card[0][1:] == page[""]
     assert len(card) == 6
@@ -238,14 +271,14 @@ def test_the_card_of_the_shipped_network_repeats_its_page():
 
 
 def test_the_results_repeat_the_page_of_the_shipped_network():
-    """docs/results.md has the same gaps of the test sets."""
-    page = {cells[0]: cells[1:4] for cells in read_tables(RESULTS / "universal.md")[0]}
+    """docs/results.md has the same gaps of the test sets, and those of controls."""
+    page, _ = read_shipped_network()
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     part = " ".join(text.partition("## Without a search")[2].split())
-    for label, cells in page.items():
-        if "view" in label and "`universal`" not in label and "shipped" not in label:
-            small, middle, large = (cell.partition(" ")[0] for cell in cells)
-            assert f"{small}, {middle} and {large} %" in part, label
+    for label, digits in zip(NETWORK, (2, 2, 2, 2, 0, 1), strict=False):
+        gaps = [float(cell.partition(" ")[0]) for cell in page[label][:3]]
+        small, middle, large = (f"{gap:.{digits}f}" for gap in gaps)
+        assert f"{small}, {middle} and {large} %" in part, label
 
 
 def test_the_page_of_fixed_fleets_has_the_figures_of_its_rows():
