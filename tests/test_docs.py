@@ -18,6 +18,7 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet.cli import build_parser, main
+from fixedfleet.fleet import assess_batch
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -316,6 +317,29 @@ def test_the_scale_of_the_test_instances():
         grown.append(round(100 * float((1 / sides).mean() - 1)))
     said = "enlarges them by {}, {} and {} % on average".format(*grown)
     assert said in text_of("docs/paper.md")
+
+
+@pytest.mark.slow
+def test_what_is_decided_without_the_exact_search(shared):
+    """docs/fleet.md says on which test instances and files steps 1 to 4 are enough."""
+    for size in (20, 50, 100):
+        batch = ff.generate.test_set(size, reject=False)
+        assert "undecided" not in assess_batch(batch, time_limit=0).statuses
+    files = [
+        path for part in "AX" for path in (shared / "cvrplib" / part).glob("*.vrp")
+    ]
+    undecided = []
+    for path in sorted(files):
+        instance = ff.read(path)
+        verdict = ff.assess_fleet(instance, time_limit=0)
+        if verdict.smallest is None:
+            undecided.append(path.stem)
+            verdict = ff.assess_fleet(instance, time_limit=30)
+        assert path.stem.endswith(f"-k{verdict.smallest}")
+    decided = len(files) - len(undecided)
+    text = text_of("docs/fleet.md")
+    assert f"{decided} of {len(files)} instances of CVRPLIB" in text
+    assert f"decides the other two ({' and '.join(undecided)})" in text
 
 
 @pytest.mark.slow
