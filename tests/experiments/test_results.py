@@ -301,11 +301,17 @@ def test_the_page_of_fixed_fleets_has_the_figures_of_its_rows():
 
 
 def test_the_readme_has_the_table_of_quality_against_time():
-    """The README's table is that of VRP100 in results/anytime.md."""
+    """The README's table is that of VRP100 in results/anytime.md, at its commit."""
     page = (RESULTS / "anytime.md").read_text(encoding="utf-8")
     table = page.partition("## VRP100")[2].partition("\n\n")[2].partition("\n\n")[0]
     assert table.count("\n") == 7
-    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert table in readme
+    (commit,) = re.findall(r"Versions: commit (\w+),", page)
+    before = " ".join(readme.partition(table)[0].split())
+    assert f"ten seeds each, at commit {commit}, on an AMD EPYC" in before
+    (command,) = re.findall("^    (python .*)$", page, re.MULTILINE)
+    assert f"(`{command}`, which takes" in before
 
 
 def read_cvrplib(name):
