@@ -300,6 +300,30 @@ def test_the_page_of_fixed_fleets_has_the_figures_of_its_rows():
         assert count == f"{len(own)}; {own[0].time_limit:g}"
 
 
+def test_the_results_repeat_the_page_of_fixed_fleets():
+    """docs/results.md has the least and the largest share that exceeds the fleet."""
+    (table,) = read_tables(RESULTS / "fixed-fleets.md")
+    shares = {
+        label.strip("*"): [float(re.findall(r"([\d.]+) %", c)[0]) for c in cells]
+        for label, *cells in table[2:-1]
+    }
+    text = " ".join((ROOT / "docs" / "results.md").read_text("utf-8").split())
+    part = text.partition("## A fleet that is nearly too small")[2]
+
+    def between(names):
+        found = [share for name in names for share in shares[name]]
+        return f"{min(found):.0f} to {max(found):.0f} %"
+
+    local, solvers = "F-PIN + local search", ("LKH", "HGS", "ours: packing + search")
+    networks = shares.keys() - {local, *solvers}
+    assert f"exceed the fleet on {between(networks)} of the instances" in part
+    assert f"with a local search on {between([local])}" in part
+    assert f"those of LKH on {between(['LKH'])}" in part
+    assert set(shares["ours: packing + search"]) == {0}
+    limits = [float(cell.partition("; ")[2]) for cell in table[-1][1:]]
+    assert f"never exceeds it, in {min(limits):g} to {max(limits):g} s" in part
+
+
 def test_the_readme_has_the_table_of_quality_against_time():
     """The README's table is that of VRP100 in results/anytime.md, at its commit."""
     page = (RESULTS / "anytime.md").read_text(encoding="utf-8")
