@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import fixedfleet as ff
+from fixedfleet import generate
 from fixedfleet.bound import bounding, bounds
+from fixedfleet.bound.labelling import EXACT
 from fixedfleet.bound.linear_program import LinearProgram, NoSolutionError
 from fixedfleet.bound.master import Master
+from fixedfleet.bound.pricing import OutOfTimeError
+from fixedfleet.bound.root import Root
 from fixedfleet.search import improve
 
 LOOSE = 1 + 1e-12  # sums of floats in another order
@@ -185,6 +189,23 @@ def test_the_time_limit_is_kept_everywhere(make_instance, fake_clock):
         assert step.bound <= optimum * LOOSE
         ends.add(step.bound)
     assert len(ends) > 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_full_fleet_has_a_good_bound_early(seed, forever, monkeypatch):
+    """With few routes, duals could be so large that bounds would stay below zero."""
+    instance = generate.uchoa(40, seed=seed, route_size=10)
+    plan, exact, price = search(instance), [], Root._price
+
+    def four_times(root, duals, mode):
+        exact.extend([mode] if mode == EXACT else [])
+        if len(exact) > 4:
+            raise OutOfTimeError
+        return price(root, duals, mode)
+
+    monkeypatch.setattr(Root, "_price", four_times)
+    *_, last = bounds(instance, plan, seconds_left=forever)
+    assert 0.85 < last.bound / plan.length(instance) <= 1
 
 
 def test_no_time_at_all_gives_a_bound_of_zero(square, fake_clock):

@@ -99,9 +99,9 @@ class Master:
 
     # Columns
 
-    def change_penalties(self, penalty: float) -> None:
-        """Set the cost of every artificial column."""
-        self._program.change_costs(np.full(self.whole.size - 1, penalty))
+    def change_penalties(self, penalties: NDArray[np.float64]) -> None:
+        """Set the costs of the artificial columns."""
+        self._program.change_costs(penalties)
 
     @property
     def basis(self) -> Basis:

@@ -38,7 +38,13 @@ _KEPT = 6  # routes per customer that a purge leaves in the master
 _CONVERGED, _NEARLY = 0.03, 0.3
 _EARLY = 8  # most exact pricings before the first cuts
 _FEW = 4  # if an exact pricing finds more new routes, a faster mode is used again
-_DUAL_LIMIT = 1.3  # at first, duals are at most this multiple of the initial duals
+# At first, a dual is at most _DUAL_LIMIT times the initial dual of the customer, or the
+# share _LEAST_DUAL of the mean one if that is more. These limits rise by _LOOSER times
+# when the value of the master exceeds the bound of its duals by less than the share
+# _RELIABLE of the goal.
+_DUAL_LIMIT, _LEAST_DUAL = 1.3, 0.1
+_LOOSER, _RELIABLE = 3.0, 0.015
+_NEGLIGIBLE = 1e-6  # a smaller sum of artificial columns counts as zero
 _SHARE = 0.7  # the initial weight of the best duals in the smoothed duals
 _ROUNDS = 500  # most rounds of cuts
 _ENOUGH = 3e-4  # while a round raises the value by this share, only capacity cuts
@@ -96,8 +102,9 @@ class Root:
         self.pricer = Pricer(whole, seconds_left)
         self._center = _first_duals(whole, tours)  # later, the duals of the best bound
         # While the master has few routes, its duals oscillate. So they are limited.
-        self.master = Master(whole, _DUAL_LIMIT * self._center[:-1])
-        self._duals_limited = True
+        first = self._center[:-1]
+        self._limits = _DUAL_LIMIT * np.maximum(first, _LEAST_DUAL * first.mean())
+        self.master = Master(whole, self._limits)
         self.master.add_routes([*tours, *((c,) for c in range(1, whole.size))])
         self.goal = goal
         self.bound = 0
@@ -138,10 +145,12 @@ class Root:
                 gain = self._gain(before)
                 stalled = subset_rows and gain < _LITTLE
                 subset_rows |= gain < _ENOUGH
-            elif subset_rows:
-                break
-            else:
+            elif not subset_rows:
                 subset_rows = True
+            elif self._duals_are_limited:
+                yield from self._converge()
+            else:
+                break
             if subset_rows and not self.decided:
                 self._close(stalled=stalled)
                 yield
@@ -158,6 +167,11 @@ class Root:
 
     # Column generation
 
+    @property
+    def _duals_are_limited(self) -> bool:
+        """Whether some duals would be larger without their limits."""
+        return self.master.artificial() > _NEGLIGIBLE
+
     def _converge(
         self, last: int = EXACT, mode: int = BY_COST, most: float = math.inf
     ) -> Iterator[None]:
@@ -168,7 +182,8 @@ class Root:
         them at the latest. Each mode is more exact than the previous one. A mode ends
         when pricing finds no new route, or when the master's value is close to the
         bound of the duals. Pricing uses smoothed duals: a weighted mean of the duals
-        with the best bound so far and the duals of the master.
+        with the best bound so far and the duals of the master. At the end, the limits
+        of the duals rise if the exact pricing agrees with the master.
         """
         best, share, number = -math.inf, _SHARE, 0
         while number < most:
@@ -194,14 +209,15 @@ class Root:
             if new and not near:
                 if mode == EXACT and new > _FEW and self._has_rows():
                     mode, best = WITHOUT_CUTS, -math.inf  # this mode is much faster
-            elif self._duals_limited:
-                self._duals_limited = False
-                self.master.change_penalties(2 * max(self.goal / DUAL_UNIT, 1.0))
             elif mode == last:
-                return
+                break
             else:
                 mode = WITHOUT_CUTS if mode == BY_COST and self._has_rows() else EXACT
                 best = -math.inf
+        reliable = value * DUAL_UNIT - best < _RELIABLE * self.goal
+        if mode == EXACT and reliable and self._duals_are_limited:
+            self._limits *= _LOOSER
+            self.master.change_penalties(self._limits)
 
     def _adapt(
         self, share: float, priced: Priced, direction: NDArray[np.float64]
