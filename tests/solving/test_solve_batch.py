@@ -322,6 +322,20 @@ def test_ctrl_c_keeps_what_is_done(batch, monkeypatch):
     assert same[rows[10:]].all()
 
 
+def test_ctrl_c_while_fleets_are_judged_ends_all(batch, monkeypatch):
+    """The search does not begin, and the verdicts that are left are quick."""
+    work = importlib.import_module("fixedfleet.solving.solve_batch")
+
+    def press_ctrl_c(*args, judge=work.assess_batch, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert options["deadline"].over()
+        return judge(*args, **options)
+
+    monkeypatch.setattr(work, "assess_batch", press_ctrl_c)
+    monkeypatch.setattr(work, "_improve", lambda *_: pytest.fail("it was searched"))
+    assert ff.solve_batch(batch, iterations=300, cores=1).interrupted
+
+
 def test_display_says_how_far_it_is(batch, capsys):
     """Stages are printed as they end, and the summary at last."""
     result = ff.solve_batch(batch, iterations=5, cores=1, display=True)
@@ -361,6 +375,9 @@ def deadly(task):
     if task.seed == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     yield task.initial_plan
+
+def deadlier(task):
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -385,3 +402,12 @@ def test_an_instance_that_kills_each_worker_costs_only_its_search(tmp_path, capl
         "the worker process ended by signal 9 while it searched: 1 instance left "
         "as planned at the start"
     ]
+
+
+def test_if_all_workers_are_killed_that_is_an_error(tmp_path):
+    """Initial plans would look like plans that were searched for."""
+    (tmp_path / "killed.py").write_text(_DYING, encoding="utf-8")
+    batch = generate.uniform(20, 2, seed=5)
+    search = f"{tmp_path / 'killed.py'}:deadlier"
+    with pytest.raises(RuntimeError, match="ended by signal 9 while it searched"):
+        ff.solve_batch(batch, time_limit=0.5, search=search, cores=2)

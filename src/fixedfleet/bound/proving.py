@@ -176,7 +176,7 @@ def _find_plan(
 
     The tours of this plan and of all plans before it are added to ``tours``.
     """
-    verdict = assess_fleet(instance, time_limit=deadline.seconds)
+    verdict = assess_fleet(instance, time_limit=deadline.seconds, deadline=deadline)
     if verdict.packing is None:
         raise InputError(f"there is no plan to bound: {verdict}")
 

@@ -415,7 +415,11 @@ def _add_times(verdict: FleetVerdict, instance: Instance) -> FleetVerdict:
 
 
 def assess_batch(
-    batch: InstanceBatch, *, time_limit: float = 0.1, smallest: bool = False
+    batch: InstanceBatch,
+    *,
+    time_limit: float = 0.1,
+    smallest: bool = False,
+    deadline: Deadline | None = None,
 ) -> BatchVerdict:
     """
     Return, for each instance of a batch, whether its fleet can carry its demands.
@@ -431,6 +435,8 @@ def assess_batch(
         Seconds per instance for the exact search, as for :func:`assess_fleet`.
     smallest
         Whether the packings should use as few vehicles as possible.
+    deadline
+        When everything must end, as for :func:`assess_fleet`. Best fit is not ended.
     """
     statuses = np.full(len(batch), "feasible", dtype="<U10")
     reasons: dict[int, str] = {}
@@ -439,7 +445,7 @@ def assess_batch(
         good &= plans.vehicles() <= batch.minimum_vehicles
     found: dict[int, Plan] = {}
     for row in np.flatnonzero(~good).tolist():
-        verdict = assess_fleet(batch[row], time_limit=time_limit)
+        verdict = assess_fleet(batch[row], time_limit=time_limit, deadline=deadline)
         if verdict.packing is None:
             statuses[row], reasons[row] = verdict.status, verdict.reason
         found[row] = verdict.packing or Plan([])

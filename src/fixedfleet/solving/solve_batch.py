@@ -148,7 +148,8 @@ def solve_batch(
     clock = Deadline()
     progress = _Progress(Stages(clock), vehicle_cost, display)
     with interrupt_noted() as pressed:
-        verdict = assess_batch(batch, smallest=vehicle_cost > 0)
+        ending = Deadline(stop=pressed)
+        verdict = assess_batch(batch, smallest=vehicle_cost > 0, deadline=ending)
         rows = np.flatnonzero(verdict.feasible)
         solvable, packings = batch[rows], verdict.packings[rows]
         lengths = progress.close("fleet", solvable, packings)
@@ -166,7 +167,14 @@ def solve_batch(
                 plans = _on_gpu(solvable, plans, packings, settings, cores, pressed)
             else:
                 plans = _on_cores(
-                    solvable, plans, packings, settings, progress, cores, engine
+                    solvable,
+                    plans,
+                    packings,
+                    settings,
+                    progress,
+                    cores,
+                    engine,
+                    pressed,
                 )
             lengths = progress.close(name_of(search), solvable, plans)
         interrupted = pressed()
@@ -429,6 +437,7 @@ def _on_cores(
     progress: _Progress,
     cores: int | None,
     engine: Engine,
+    pressed: Callable[[], bool],
 ) -> PlanBatch:
     """
     Improve all plans, in one process per core; return the improved plans.
@@ -445,28 +454,31 @@ def _on_cores(
         cores = min(cores or available, len(rows))
         how = "processes" if cores > 1 else "here"
     found: dict[int, Plan] = {}
-    with interrupt_noted() as pressed:
-        jobs = run_jobs(
-            _improve,
-            ((some.start, batch[some], plans[some], packings[some]) for some in rows),
-            shared=(settings,),
-            engine=how,
-            processes=cores,
-            attempts=_ATTEMPTS,
-            ending=pressed,
+    jobs = run_jobs(
+        _improve,
+        ((some.start, batch[some], plans[some], packings[some]) for some in rows),
+        shared=(settings,),
+        engine=how,
+        processes=cores,
+        attempts=_ATTEMPTS,
+        ending=pressed,
+    )
+    lost, reason = 0, ""
+    with contextlib.closing(jobs) as events:
+        for event in events:
+            if isinstance(event, Lost):
+                if not event.again:
+                    lost, reason = lost + len(event.job[1]), event.reason
+                continue
+            found.update(event.value)
+            progress.show(f"{len(found):,} of {len(plans):,} instances")
+    if lost and not found:
+        raise RuntimeError(f"{reason} while it searched, and so did all others")
+    if lost:
+        left = wording.count(lost, "instance")
+        _log.warning(
+            "%s while it searched: %s left as planned at the start", reason, left
         )
-        with contextlib.closing(jobs) as events:
-            for event in events:
-                if isinstance(event, Lost):
-                    if not event.again:
-                        _log.warning(
-                            "%s while it searched: %s left as planned at the start",
-                            event.reason,
-                            wording.count(len(event.job[1]), "instance"),
-                        )
-                    continue
-                found.update(event.value)
-                progress.show(f"{len(found):,} of {len(plans):,} instances")
     return _replace(plans, found)
 
 
