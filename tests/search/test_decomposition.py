@@ -392,7 +392,17 @@ def test_parts_do_not_grow_without_limit(monkeypatch, instance, packing):
     small = DecompositionParameters(max_part_size=120)
     task = SearchTask(instance, packing, Deadline(60, iterations=10**8))
     list(decomposition._search_parts(task, small))
-    assert 120 < max(sizes) < 160
+    assert 100 < max(sizes) <= 120
+
+
+def test_two_tours_that_are_too_large_for_a_part_are_annealed_only(monkeypatch):
+    """A part has two tours or more, and memory would grow with its square."""
+    three = generate.uchoa(240, seed=5, route_size=80)
+    plan = assess_fleet(three).packing
+    monkeypatch.setattr(decomposition, "search_part", lambda *_, **__: pytest.fail())
+    task = SearchTask(three, plan, Deadline(60, iterations=200_000))
+    few = DecompositionParameters(max_part_size=159)
+    assert list(decomposition.decomposition(task, few))
 
 
 def test_parts_do_not_grow_while_all_tours_but_one_are_searched(monkeypatch):

@@ -110,7 +110,7 @@ class DecompositionParameters:
     growth, max_part_size
         Factor by which the size of parts grows when no new part of the present size can
         be drawn, and the size up to which it grows: HGS-CVRP needs a matrix of the
-        distances in a part.
+        distances in a part. If two tours have more customers, no parts are searched.
     passes
         How often each customer should be in a part. The time per part is chosen
         accordingly, within the two limits that follow.
@@ -270,8 +270,11 @@ def _search_cycle(
     ``first`` says whether this is the first cycle, which may begin from the ``savings``
     plan.
     """
-    one_tour = min(task.instance.vehicles, len(task.initial_plan.tours)) == 1
-    share = 1.0 if one_tour else _whole_share(task, parameters)
+    # A part has two tours or more. The initial plan may have no tours yet.
+    vehicles = task.instance.vehicles
+    tours = min(vehicles, len(task.initial_plan.tours) or vehicles)
+    too_large = 2 * task.instance.num_customers > parameters.max_part_size * tours
+    share = 1.0 if tours == 1 or too_large else _whole_share(task, parameters)
     if first:
         plan = yield from anneal_whole(task, share, savings, parameters)
     else:
@@ -500,8 +503,8 @@ def _search_parts(
         if left <= 0 or iterations == 0 or exchange_is_due():
             return None
         part = tours.draw(size, in_vain, cores)
-        while part is None and size <= most and tours.can_draw:
-            size *= parameters.growth
+        while part is None and size < most and tours.can_draw:
+            size = min(size * parameters.growth, most)
             part = tours.draw(size, in_vain, cores)
         if part is None:
             return None
