@@ -58,11 +58,11 @@ def test_committed_pages_are_not_the_default_folder(asked):
 
 def test_what_is_kept_is_rendered_in_a_fresh_checkout(asked, monkeypatch, capsys):
     """Without a folder of rows, those in results/ are taken; other tables are named."""
-    monkeypatch.setattr(command, "NAMES", ("reference", "starts"))
+    monkeypatch.setattr(command, "NAMES", ("reference", "not_kept"))
     assert command.main(["all", "--render-only", "--quiet"]) == 0
     assert [name for name, *_ in asked] == ["reference"]
     assert {options.work for _, options, _, _ in asked} == {RESULTS}
-    said = "starts: no rows are kept, run `python -m experiments starts`\n"
+    said = "not_kept: no rows are kept, run `python -m experiments not_kept`\n"
     assert capsys.readouterr().err == said
 
 
