@@ -44,8 +44,8 @@ _REFERENCE = """
 
 The tables in results/ measure gaps to the plans of HGS-CVRP in
 `results/rows-reference.jsonl.xz`. These are compared here with the proven plans of the
-same instances. The mean excess over all of them is what a gap to proven optima has more
-than a gap to near-optimal plans.
+same instances. Add the mean excess to a gap to these plans, and you get the gap to
+proven optima.
 
 """
 _METHODS = """
