@@ -166,8 +166,8 @@ def _allow_tf32(allowed: bool) -> Iterator[None]:
     """
     Return a context manager that says whether matrix products may be computed in TF32.
 
-    Afterwards, torch has the setting from before again. A setting by torch's newer
-    attributes ``fp32_precision`` is lost, because torch cannot report it here.
+    Afterwards, torch has the setting from before again, unless it was made by torch's
+    newer attributes ``fp32_precision``: torch cannot report those here.
     """
     before = None
     with contextlib.suppress(RuntimeError):
