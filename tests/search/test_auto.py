@@ -6,8 +6,9 @@ import pytest
 
 import fixedfleet as ff
 from fixedfleet import generate
+from fixedfleet.deadline import Deadline
 from fixedfleet.fleet import assess_fleet
-from fixedfleet.search import improve
+from fixedfleet.search import SearchTask, auto, improve
 from fixedfleet.search.auto import split_time
 
 
@@ -153,3 +154,21 @@ def test_a_search_that_is_told_to_stop_returns_its_start(square):
     start = ff.Plan([[1, 3], [2, 4]])
     found = improve(square, start, time_limit=5.0, stop=lambda: True)
     assert found.plan == start
+
+
+def test_a_long_annealing_does_not_hold_back_a_good_plan(monkeypatch):
+    """Brief annealings come first, because the user may stop at any time."""
+    instance = generate.uniform(150, 1, seed=5, capacity=50, vehicles=18)[0]
+    packing = assess_fleet(instance).packing
+    lengths = []
+
+    def anneal(task, **_):
+        assert task.initial_plan == packing
+        lengths.append(round(task.deadline.seconds, 3))
+        return iter(())
+
+    monkeypatch.setattr(auto, "_ruin", anneal)
+    monkeypatch.setattr(auto, "genetic_search", lambda *_, **__: iter(()))
+    deadline = Deadline(60.0, clock=lambda: 0.0)
+    list(auto._ruin_and_breed(SearchTask(instance, packing, deadline)))
+    assert lengths == [0.15, 3.0, 30.0]

@@ -4,6 +4,7 @@ The default search: a sequence of searches, chosen by instance size and time lim
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from fixedfleet.search.ruin_recreate import (
 )
 from fixedfleet.search.searches import loaded_by
 from fixedfleet.search.side_by_side import search_side_by_side
-from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE, run_step
+from fixedfleet.search.task import MIN_SECONDS, PARTS_ABOVE, better, run_step
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -42,6 +43,11 @@ _FULL = 0.985
 _FULL_SHARE, _FULL_SECONDS = 0.3, 0.1
 _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
 _START_SECONDS = 0.02  # least time limit per thread that is started
+# Before an annealing that takes half of the time or more, brief ones make a good plan,
+# because the user may stop at any time. The last one has the share _BRIEF_SHARE of the
+# time, each one before it this share of its successor's, and the first _BRIEF_SECONDS
+# or more.
+_BRIEF_SHARE, _BRIEF_SECONDS = 0.05, 0.02
 
 
 def _load(instance: Instance) -> None:
@@ -134,9 +140,27 @@ def _ruin_and_breed(task: SearchTask) -> Iterator[Plan]:
     instance, seconds = task.instance, task.deadline.seconds
     n = instance.num_customers
     share, population = split_time(n, seconds, _filled(instance))
+    brief = task.initial_plan
+    if share >= 0.5:
+        brief = yield from _anneal_briefly(task, _BRIEF_SHARE * seconds)
     plan = yield from _run(_ruin, task, task.initial_plan, share)
+    plan = better(instance, plan, brief, task.vehicle_cost)
     breed = partial(genetic_search, parameters=fitted_parameters(population))
     yield from _run(breed, task, plan, 1.0)
+
+
+def _anneal_briefly(task: SearchTask, seconds: float) -> Generator[Plan, None, Plan]:
+    """
+    Anneal the initial plan briefly, several times: the last time for these seconds.
+
+    This is a generator that yields plans and returns the best one.
+    """
+    if not _BRIEF_SECONDS <= seconds < math.inf:
+        return task.initial_plan
+    before = yield from _anneal_briefly(task, _BRIEF_SHARE * seconds)
+    limit = task.deadline.within(seconds)
+    plan = yield from run_step(_ruin, replace(task, deadline=limit))
+    return better(task.instance, plan, before, task.vehicle_cost)
 
 
 def split_time(n: int, seconds: float, filled: float = 0.0) -> tuple[float, int]:
