@@ -156,9 +156,12 @@ def test_a_search_that_is_told_to_stop_returns_its_start(square):
     assert found.plan == start
 
 
-def test_a_long_annealing_does_not_hold_back_a_good_plan(monkeypatch):
+@pytest.mark.parametrize(
+    ("customers", "expected"), [(150, [0.15, 3.0, 30.0]), (100, [0.1, 0.002])]
+)
+def test_there_is_a_good_plan_early(monkeypatch, customers, expected):
     """Brief annealings come first, because the user may stop at any time."""
-    instance = generate.uniform(150, 1, seed=5, capacity=50, vehicles=18)[0]
+    instance = generate.uniform(customers, 1, seed=5, capacity=50, vehicles=18)[0]
     packing = assess_fleet(instance).packing
     lengths = []
 
@@ -171,4 +174,4 @@ def test_a_long_annealing_does_not_hold_back_a_good_plan(monkeypatch):
     monkeypatch.setattr(auto, "genetic_search", lambda *_, **__: iter(()))
     deadline = Deadline(60.0, clock=lambda: 0.0)
     list(auto._ruin_and_breed(SearchTask(instance, packing, deadline)))
-    assert lengths == [0.15, 3.0, 30.0]
+    assert lengths == expected

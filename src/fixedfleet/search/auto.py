@@ -43,11 +43,12 @@ _FULL = 0.985
 _FULL_SHARE, _FULL_SECONDS = 0.3, 0.1
 _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
 _START_SECONDS = 0.02  # least time limit per thread that is started
-# Before an annealing that takes half of the time or more, brief ones make a good plan,
-# because the user may stop at any time. The last one has the share _BRIEF_SHARE of the
-# time, each one before it this share of its successor's, and the first _BRIEF_SECONDS
-# or more.
-_BRIEF_SHARE, _BRIEF_SECONDS = 0.05, 0.02
+# Neither a long annealing nor the first slice of HGS-CVRP has a good plan before its
+# end, and the user may stop at any time. So brief annealings come first. The last one
+# has the share _BRIEF_SHARE of the time, or of _SLICE_SECONDS if HGS-CVRP has most of
+# the time. Each one before it has this share of its successor's time, and the first
+# has _BRIEF_SECONDS or more.
+_BRIEF_SHARE, _BRIEF_SECONDS, _SLICE_SECONDS = 0.05, 0.02, 2.0
 
 
 def _load(instance: Instance) -> None:
@@ -140,9 +141,8 @@ def _ruin_and_breed(task: SearchTask) -> Iterator[Plan]:
     instance, seconds = task.instance, task.deadline.seconds
     n = instance.num_customers
     share, population = split_time(n, seconds, _filled(instance))
-    brief = task.initial_plan
-    if share >= 0.5:
-        brief = yield from _anneal_briefly(task, _BRIEF_SHARE * seconds)
+    until_first = seconds if share >= 0.5 else min(seconds, _SLICE_SECONDS)
+    brief = yield from _anneal_briefly(task, _BRIEF_SHARE * until_first)
     plan = yield from _run(_ruin, task, task.initial_plan, share)
     plan = better(instance, plan, brief, task.vehicle_cost)
     breed = partial(genetic_search, parameters=fitted_parameters(population))
