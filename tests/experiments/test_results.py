@@ -105,7 +105,7 @@ def test_runs_on_more_cores_than_there_are_processors_are_refused(
 def test_without_runs_there_are_no_tables_of_cores():
     """A page may lack some of its groups, and the time may end before any run."""
     assert cores.tables([]) == "There are no runs.\n"
-    assert cores.page([]).count("There are no runs.") == 3
+    assert cores.page([]).count("There are no runs.") == 4
 
 
 def test_the_page_of_days_is_what_its_rows_give():
