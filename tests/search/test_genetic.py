@@ -49,7 +49,7 @@ def test_a_long_search_is_cut_and_stops_between_slices(slices, square):
         seed=5,
     )
     assert found.plan == GOOD
-    assert [given["seconds"] for given in slices] == [genetic._LONGEST] * 3
+    assert [given["seconds"] for given in slices] == [genetic.LONGEST_SLICE] * 3
     assert [given["seed"] for given in slices] == [5, 6, 7]
 
 

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING
 
 from fixedfleet.search.cpu_arrays import fits_float32
 from fixedfleet.search.decomposition import decomposition, load_for_parts
-from fixedfleet.search.genetic import genetic_search, small_population
+from fixedfleet.search.genetic import (
+    LONGEST_SLICE,
+    genetic_search,
+    small_population,
+)
 from fixedfleet.search.ruin_recreate import (
     RuinRecreateParameters,
     load_kernel_for,
@@ -45,10 +49,10 @@ _MOMENT_SHARE, _MOMENT_SECONDS = 0.05, 2e-3
 _START_SECONDS = 0.02  # least time limit per thread that is started
 # Neither a long annealing nor the first slice of HGS-CVRP has a good plan before its
 # end, and the user may stop at any time. So brief annealings come first. The last one
-# has the share _BRIEF_SHARE of the time, or of _SLICE_SECONDS if HGS-CVRP has most of
+# has the share _BRIEF_SHARE of the time, or of LONGEST_SLICE if HGS-CVRP has most of
 # the time. Each one before it has this share of its successor's time, and the first
 # has _BRIEF_SECONDS or more.
-_BRIEF_SHARE, _BRIEF_SECONDS, _SLICE_SECONDS = 0.05, 0.02, 2.0
+_BRIEF_SHARE, _BRIEF_SECONDS = 0.05, 0.02
 
 
 def _load(instance: Instance) -> None:
@@ -141,7 +145,7 @@ def _ruin_and_breed(task: SearchTask) -> Iterator[Plan]:
     instance, seconds = task.instance, task.deadline.seconds
     n = instance.num_customers
     share, population = split_time(n, seconds, _filled(instance))
-    until_first = seconds if share >= 0.5 else min(seconds, _SLICE_SECONDS)
+    until_first = seconds if share >= 0.5 else min(seconds, LONGEST_SLICE)
     brief = yield from _anneal_briefly(task, _BRIEF_SHARE * until_first)
     plan = yield from _run(_ruin, task, task.initial_plan, share)
     plan = better(instance, plan, brief, task.vehicle_cost)

@@ -32,10 +32,16 @@ if TYPE_CHECKING:
     from fixedfleet.instance import Instance
     from fixedfleet.search.task import SearchTask
 
-__all__ = ["AlgorithmParameters", "genetic_search", "hgs_plans", "small_population"]
+__all__ = [
+    "LONGEST_SLICE",
+    "AlgorithmParameters",
+    "genetic_search",
+    "hgs_plans",
+    "small_population",
+]
 
 _SLICES = 10  # slices per search, unless they would be too short or too long
-_SHORTEST, _LONGEST = 0.5, 2.0  # seconds of a slice
+_SHORTEST_SLICE, LONGEST_SLICE = 0.5, 2.0  # seconds
 # Each slice builds a new initial population. To make this a small part of its time, a
 # slice has at least this many seconds, multiplied by the population size and the
 # squared number of customers.
@@ -80,7 +86,7 @@ def genetic_search(
     instance, deadline, seed = task.instance, task.deadline, task.seed
     plans = [] if task.initial_plan.unserved(instance) else [task.initial_plan]
     slice_seconds = max(
-        min(max(_SHORTEST, deadline.seconds / _SLICES), _LONGEST),
+        min(max(_SHORTEST_SLICE, deadline.seconds / _SLICES), LONGEST_SLICE),
         _SECONDS_PER_PLAN * parameters.mu * instance.num_customers**2,
     )
     while (left := deadline.left()) > MIN_SECONDS:

@@ -47,7 +47,7 @@ def load_for_partial_plan(instance: Instance) -> None:
     packed = quick_packing_size(instance)
     if packed is None or packed > instance.vehicles:
         load_search(_SEARCH, instance)
-        fewer = PARTS_ABOVE + 1  # what so many need includes what even fewer need
+        fewer = PARTS_ABOVE + 1  # this also loads the code for any smaller number
         if instance.num_customers > fewer:
             load_search(_SEARCH, instance.with_customers(range(1, fewer + 1)))
 

@@ -126,6 +126,9 @@ def solve_batch(
         If an argument is wrong, or if a GPU or cluster was chosen and there is none.
     MissingPackageError
         If the chosen start or search needs a package that is not installed.
+    RuntimeError
+        If all worker processes were killed. If only some instances killed two of them,
+        these keep their initial plans, and a warning says how many they are.
     """
     if search == "auto" and device is not None and device.startswith("cuda"):
         search = "gpu"
@@ -473,7 +476,7 @@ def _on_cores(
             found.update(event.value)
             progress.show(f"{len(found):,} of {len(plans):,} instances")
     if lost and not found:
-        raise RuntimeError(f"{reason} while it searched, and so did all others")
+        raise RuntimeError(f"{reason} while it searched: no instance was searched")
     if lost:
         left = wording.count(lost, "instance")
         _log.warning(
