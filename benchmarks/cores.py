@@ -52,9 +52,9 @@ the instances of the line. Versions: in "before", cores compared their plans onl
 between cycles; in commits df0c6d1 and 3555cb4, they exchange plans, with `exchanges=10`
 by default; from commit cda2090 on, they share a plan in regions, of about 70 customers
 or more, and from d5c6c0d on of 120. From 8591cc9 on, brief annealings come first below
-200 customers. "trial" was never committed, and settings were chosen with
-it. "processors used" is the processor time divided by the time of all cores. The Intel
-Xeon has 16 cores, the AMD EPYC two.
+200 customers. "trial" was never committed, and settings were chosen with it.
+"processors used" is the processor time divided by the time of all cores. The Intel Xeon
+has 16 cores, the AMD EPYC two.
 
 ## Eight instances of set X
 
