@@ -183,7 +183,7 @@ class Root:
         when pricing finds no new route, or when the master's value is close to the
         bound of the duals. Pricing uses smoothed duals: a weighted mean of the duals
         with the best bound so far and the duals of the master. At the end, the limits
-        of the duals rise if the exact pricing agrees with the master.
+        of the duals rise if the bound of exact pricing is close to the master's value.
         """
         best, share, number = -math.inf, _SHARE, 0
         while number < most:

@@ -200,7 +200,8 @@ def _plans(task: SearchTask, customers: int, tours: int) -> int:
     """
     Return the number of plans that the cores search at the same time.
 
-    A core has at least this many customers and tours of the initial plan.
+    Each core has about ``customers`` customers and ``tours`` tours of the initial plan,
+    or more.
     """
     each = min(
         task.instance.num_customers // customers, len(task.initial_plan.tours) // tours
@@ -263,7 +264,7 @@ def _search_cycle(
     parameters: DecompositionParameters,
 ) -> Generator[Plan, None, tuple[Plan, int]]:
     """
-    Anneal a plan, then search its parts.
+    Anneal a plan, then search its parts, unless two tours are too large for a part.
 
     This is a generator that yields plans, and returns the last plan and the number of
     iterations that were not used; those that copies of a plan leave over are lost.

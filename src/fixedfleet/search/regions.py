@@ -103,7 +103,7 @@ class Regions:
             _copy_back(problem, state, own, is_best)
 
     def _assign(self, problem: Problem, state: State, count: int) -> list[State]:
-        """Return the arrays of the cores, with the tours and customers of regions."""
+        """Return the arrays of the cores, each with the tours of one region."""
         tours, tour_ends, seeds, seed_ends = _divide(problem, state, count)
         return [
             own._replace(tours=own_tours, seeds=own_seeds)
